@@ -4,9 +4,12 @@ RUN = .venv/bin/python -m
 INSTALL = bin/python -m pip install --quiet --editable
 FULL = .venv/.ready-for-everything
 
-.PHONY: train train-rllib test lint test-slow test-rllib test-openspiel test-clients docs benchmark clean
+.PHONY: train train-ppo train-rllib test lint test-slow test-rllib test-openspiel test-clients docs benchmark clean
 
-train: .venv/.ready-to-train  ## train an agent for the solitaire; more: make train ARGS="--help"
+train: .venv/.ready-to-train  ## train a strong agent for the solitaire in a minute; more: make train ARGS="--help"
+	$(RUN) train.td_lambda $(ARGS)
+
+train-ppo: .venv/.ready-to-train  ## train by MaskablePPO of stable-baselines3
 	$(RUN) train.ppo $(ARGS)
 
 train-rllib: .venv-rllib/.ready  ## train on Ray RLlib, on one machine or many: docs/rllib.md
@@ -43,11 +46,11 @@ docs: $(FULL)  ## write the generated pages, run the notebooks, build the site: 
 	$(RUN) sphinx -q -W --keep-going -c docs . build/site
 
 benchmark: .venv/.ready-to-train  ## steps per second of every interface
-	$(RUN) train.benchmark $(ARGS)
+	$(RUN) train.speed $(ARGS)
 
 .venv/.ready-to-train: pyproject.toml constraints/default.txt
 	$(PYTHON) -m venv .venv
-	.venv/$(INSTALL) ".[train]" --constraint constraints/default.txt
+	.venv/$(INSTALL) ".[play,train]" --constraint constraints/default.txt
 	touch $@
 
 .venv/.ready-to-test: pyproject.toml constraints/default.txt

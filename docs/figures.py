@@ -23,6 +23,8 @@ from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import VARIANTS, percent
+from train.td_lambda.results import minutes, reached, seeds, stored_runs
+from train.td_lambda.settings import SETTINGS
 
 HERE = Path(__file__).parent
 QUICK_START = HERE / "quick_start.py"
@@ -150,9 +152,8 @@ def learning_commands() -> str:
     """List the commands of seed 0 of the learning results."""
     lines = []
     for method in _methods().values():
-        # A command of an earlier commit is not one that runs in this tree.
-        command = f"commit {method['commit']}: {method['command']}" if "commit" in method else method["command"]
-        lines.append(f"- {method['label']}, {method['track']}: `{command}`\n")
+        note = f" ({method['note']})" if "note" in method else ""
+        lines.append(f"- {method['label']}, {method['track']}: `{method['command']}`{note}\n")
     return "".join(lines)
 
 
@@ -166,6 +167,19 @@ def rules() -> str:
     """Show the rules of the solitaire in pictures, with sentences."""
     shown = (f"![Example](pictures/{name}.svg)\n\n{text}\n\n" for name, (_, text) in rules_in_pictures().items())
     return "".join(shown) + " ".join(sentences(Rules()))
+
+
+def settings() -> str:
+    """List the settings of `train.td_lambda` with their stored results."""
+    rows = []
+    for name, setting in SETTINGS.items():
+        runs = stored_runs(name)
+        cost, results = ("", ""), "not run again"
+        if runs:
+            steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
+            cost, results = (f"{steps:,.0f}", f"{time:.1f} min"), f"{reached(runs)}; {seeds(runs)}"
+        rows.append((f"`python -m train.td_lambda {name}`", setting.plays, *cost, results))
+    return markdown_table(("command", "plays", "environment steps", "processor time", "result"), rows)
 
 
 OBSERVATIONS: dict[str, Observer] = {
@@ -182,6 +196,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "learning-commands": learning_commands,
     "quick-start-script": quick_start_script,
     "rules": rules,
+    "settings": settings,
     "tasks": tasks,
     **{name: observer.table for name, observer in OBSERVATIONS.items()},
 }

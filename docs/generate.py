@@ -22,7 +22,7 @@ if __name__ == "__main__":
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     draw_learning_curve(CURVE)
-    CURVE.with_suffix(".csv").unlink()  # from docs/make_train_curves.csv
+    CURVE.with_suffix(".csv").unlink()  # from docs/training
     write_summaries(FOLDER, json.loads((FOLDER / "methods.json").read_text(encoding="utf-8")))
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())

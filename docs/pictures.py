@@ -1,6 +1,5 @@
 """Pictures of the documentation: games, a contact sheet, animations."""
 
-import csv
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from quincunx_env.render import svg
 from quincunx_env.render.animation import animate
 from tests.pictures import position
 from tests.variants import EVERY_GAME
+from train.td_lambda.results import stored_runs
 
 HERE = Path(__file__).parent
 
@@ -66,11 +66,13 @@ CURVE = HERE / "learning_curve.png"
 
 def draw_learning_curve(path: Path) -> None:
     """Draw the mean of the runs of ``make train``, and two agents."""
-    with (HERE / "make_train_curves.csv").open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file)]
-    steps = sorted({int(row["steps"]) for row in rows})
-    runs = (np.array([float(row["mean"]) for row in rows if int(row["steps"]) == each]) for each in steps)
-    estimates = zip(*map(Estimate.of_mean, runs), strict=True)
+    histories = zip(*(run["validation"] for run in stored_runs("solitaire")), strict=True)
+    entries = [
+        ([entry["steps"] for entry in at_once], [entry["variants"]["solitaire"]["mean"] for entry in at_once])
+        for at_once in histories
+    ]
+    steps = [float(np.mean(each)) for each, _ in entries]
+    estimates = zip(*(Estimate.of_mean(np.array(means)) for _, means in entries), strict=True)
     draw_learning_curves(
         path,
         {"make train, three runs": Curve(steps, *map(list, estimates))},

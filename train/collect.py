@@ -31,6 +31,7 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors
 from quincunx_env.utils.files import write_atomically, write_csv
 from train.common import checkpoint
+from train.common.options import read_options
 
 FOLDER = Path(__file__).parents[1] / "docs" / "benchmark"
 COLUMNS = ("method", "seed", "steps", "domain", "first", "deals", "mean", "low", "high", "lost")
@@ -42,7 +43,7 @@ UNRELATED = {
 """Arguments of a run that do not change a learning result, or must differ."""
 
 ROUND = 12
-"""Most environment steps of a round of the solitaire; ``train.selfplay`` plays whole rounds and counts fewer."""
+"""Most environment steps of a round of the solitaire."""
 
 OVERRUN = 0.02
 """Share of the budget by which a run may exceed it to finish its last update; a rollout of 12,288 steps is 1.2 %."""
@@ -73,9 +74,9 @@ class Run:
 
     folder: Path
     arguments: dict[str, Any]
-    """With the arguments of embedded rules under ``rules``, as JSON values."""
+    """Options as JSON values; options of the game under ``rules``."""
     curve: list[Point]
-    """On validation deals."""
+    """Learning curve on validation deals."""
 
     @property
     def seed(self) -> int:
@@ -87,42 +88,27 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Read a run of ``train.ppo``, ``train.recipes.dqn``, ``train.selfplay`` or ``train.rllib``.
+    """Read a finished run of a script in ``train``.
 
     Raises:
-        CheckpointError: if it has no checkpoint that can be read.
-        RunError: if it has none of the solitaire.
+        RunError: if it is none, or not of the solitaire.
     """
     try:
-        if remote := sorted(folder.glob("checkpoints/*/.metadata.json")):
-            content = json.loads(remote[-1].read_text(encoding="utf-8"))
-            history = content["state"]["history"]
-        else:
-            content = checkpoint.load(folder / "checkpoint.pt")
-            history = content["history"]
-        arguments = json.loads(json.dumps(content["arguments"]))
-        if isinstance(history, str):  # train.selfplay
-            per_iteration = arguments["games"] * ROUND
-            entries = [
-                entry["variants"]["solitaire"] | {"steps": entry["iteration"] * per_iteration}
-                for entry in json.loads(history)
-            ]
-        else:
-            entries = history
-        curve = [
-            Point(entry["steps"], Estimate(*(entry[name] for name in ("mean", "mean_low", "mean_high"))), entry["lost"])
-            for entry in entries
-        ]
+        [path] = folder.glob("*.json")
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        arguments, curve = facts["arguments"], list[Point]()
+        for entry in facts["validation"]:
+            found = entry["variants"]["solitaire"]
+            # train.td_lambda plays whole rounds, and counts the steps that it learns from.
+            steps = entry["done"] * arguments["games"] * ROUND if "iterations" in arguments else entry["steps"]
+            curve.append(Point(steps, Estimate(found["mean"], found["mean_low"], found["mean_high"]), found["lost"]))
         return Run(folder, arguments, curve)
     except (KeyError, TypeError, ValueError) as error:
-        raise RunError(f"{folder} is not a run of the solitaire: {error!r}") from error
+        raise RunError(f"{folder} is not a finished run of the solitaire: {error!r}") from error
 
 
 def policy_of(run: Run) -> Agent:
-    """Return the greedy policy of a run.
-
-    It is read from the weights file, or from the checkpoint, as for ``--policy mlp``.
-    """
+    """Return the greedy policy of a run, from weights or checkpoint."""
     weights = run.folder / f"{run.arguments['name']}.safetensors"
     if weights.exists():
         return quincunx_agents.load(weights)
@@ -134,7 +120,7 @@ def policy_of(run: Run) -> Agent:
     arguments = Arguments(**run.arguments | given)  # the policies that a file names are not imported
     env = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=arguments.preview)
     model = make_model(arguments, env)
-    model.policy.load_state_dict(checkpoint.load(run.folder / "checkpoint.pt")["policy"])
+    model.policy.load_state_dict(checkpoint.load(run.folder / "checkpoint.pt")["learner"]["policy"])
     return SB3PolicyAgent(model.policy, env.envs.observer)
 
 
@@ -151,7 +137,9 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
         raise RunError(f"{min_seeds} runs or more with different seeds are needed, got {[run.seed for run in runs]}")
     _, _, module, *flags = shlex.split(command)
     script = importlib.import_module(module)
-    wanted = json.loads(json.dumps(dataclasses.asdict(parse(script.Arguments, module, None, flags))))
+    if hasattr(script, "__path__"):  # a package
+        script = importlib.import_module(f"{module}.settings")
+    wanted = json.loads(json.dumps(dataclasses.asdict(read_options(script.Arguments, module, None, flags))))
     budget = wanted["total_steps"] if "total_steps" in wanted else wanted["iterations"] * wanted["games"] * ROUND
     for run in runs:
         if run.arguments.keys() != wanted.keys():
@@ -170,7 +158,7 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
 
 
 def rows_of(method: str, run: Run, final: tuple[DealRange, Estimate, float]) -> list[tuple[Any, ...]]:
-    """Return a run's learning curve on validation deals, and its final figure. They are rows of the file."""
+    """Return the rows of a run: learning curve and final figure."""
     validation = DealRange("validation", 0, run.arguments["eval_deals"])
     deals, score, lost = final
     points = [(point.steps, validation, point.score, point.lost) for point in run.curve]

@@ -1,6 +1,6 @@
 """Train an agent with MaskablePPO (stable-baselines3, sb3-contrib) on many games at once.
 
-    make train                                         # the default run, in a virtual environment made for it
+    make train-ppo                                     # the default run, in a virtual environment made for it
     python -m train.ppo --name mine --seed 1           # the same in an environment with the [train] extra
     python -m train.ppo --resume                       # continue after an interruption
     python -m train.ppo --policy mlp --no-preview      # an MLP on observations without the preview
@@ -8,18 +8,17 @@
     python -m train.ppo --help                         # every flag
 
 With several players the learner has one seat of each game, in turn. A member of a pool has the others: one of
-``--opponents``, or a past snapshot of the learner. `train.selfplay` uses the same pool and is stronger.
+``--opponents``, or a past snapshot of the learner. `train.td_lambda` uses the same pool and is stronger.
 
-A run writes to ``runs/<name>``: ``tensorboard/``, and ``checkpoint.pt``, from which ``--resume`` continues exactly. At
-the end it writes ``evaluation.json``, ``<name>.json``, ``learning_curve.png`` and a model card, ``README.md``. The
-weights are ``<name>.safetensors`` for ``quincunx_agents.load``, and ``model.zip`` for ``MaskablePPO.load``, which
-unpickles it: load only what you trust. Evaluations during training use ``validation`` deals, the final table
-``benchmark`` deals, which nothing else uses.
+A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and a
+model card with results, ``learning_curve.png``, ``games/`` and ``tensorboard/``. ``model.zip`` is for
+``MaskablePPO.load``, which unpickles it: load only what you trust. Evaluations during training use ``validation``
+deals, the final figures ``benchmark`` deals, which nothing else uses.
 """
 
 import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,43 +35,37 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
-from tqdm.auto import tqdm
 
 from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv
-from quincunx_env.arena import Agent, resolve
-from quincunx_env.arena.curves import Curve, draw_learning_curves
+from quincunx_env.arena import resolve
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.files import write_atomically
-from train.common import checkpoint
-from train.common.evaluation import final_figures, provenance, strength, write_json
-from train.common.model_card import facts_of_evaluation, write_model_card
 from train.common.opponents import Member, Pool
 from train.common.options import (
     BatchSize,
     Count,
     EmbeddedRules,
-    NumDeals,
     OptionError,
-    PolicyName,
     PositiveOrZero,
     PPOOptions,
     RunName,
-    RunOptions,
+    ScheduleOptions,
     Share,
     run_script,
 )
+from train.common.run import Run, variant_name
 
 
 @dataclass
-class Arguments(PPOOptions, RunOptions):
+class Arguments(PPOOptions, ScheduleOptions):
     """Every option of a run."""
 
-    name: RunName = "solitaire"
+    name: RunName = "ppo"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: Count = 1_500_000
     """environment steps of all games together"""
@@ -99,17 +92,6 @@ class Arguments(PPOOptions, RunOptions):
     """several players: policies in the pool from the start, names of the arena"""
     snapshot_every: Count = 50_000
     """steps after which a snapshot of the learner joins the pool"""
-    against: PolicyName = "heuristic"
-    """several players: opponent in evaluations, a name of the arena"""
-
-    eval_every: Count = 100_000
-    """steps between evaluations"""
-    eval_deals: NumDeals = 1000
-    """validation deals of an evaluation"""
-    checkpoint_every: Count = 50_000
-    """steps between checkpoints"""
-    test_deals: NumDeals = 1000
-    """benchmark deals of the final table"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,35 +118,20 @@ class Arguments(PPOOptions, RunOptions):
             policy_for(resolve(name), self.rules)
 
 
-MAY_CHANGE = (
-    *("resume", "total_steps", "eval_every", "eval_deals", "checkpoint_every", "test_deals", "progress", "against"),
-)
-"""Arguments that may differ when a run is resumed."""
-
-
-@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Train, evaluate, and write everything to ``runs/<name>``. Return the final results, by agent or opponent."""
-    folder = arguments.folder
-    content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
-    checkpoint.begin_run(folder, arguments.resume)
-
-    torch.set_num_threads(arguments.threads)
-    env, self_play = make_env(arguments)
-    model = make_model(arguments, env)
-    model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-    recorder = Recorder(arguments, folder, model, env.envs.observer, self_play)
-    if content is not None:
-        restore(arguments, model, env, recorder, content)
-
-    if model.num_timesteps < arguments.total_steps:
-        remaining = arguments.total_steps - model.num_timesteps
-        total, done = arguments.total_steps, model.num_timesteps
-        with tqdm(total=total, initial=done, unit="step", disable=not arguments.progress) as recorder.bar:
-            model.learn(remaining, callback=recorder, reset_num_timesteps=content is None)
-        recorder.save()
-    model.policy.load_state_dict(recorder.averaged.module.state_dict())
-    return report(arguments, folder, recorder, model)
+    """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
+    learner = Learner(arguments)
+    variants = {variant_name(arguments.rules): arguments.rules}
+    run = Run("train.ppo", arguments, learner, variants, arguments.total_steps, ("total_steps", "against"))
+    with run.begun():
+        model = learner.model
+        model.set_logger(configure(str(arguments.folder / "tensorboard"), ["tensorboard"]))
+        if not run.finished:
+            callback = Recorder(run, learner)
+            model.learn(arguments.total_steps - run.done, callback=callback, reset_num_timesteps=run.saved is None)
+        model.policy.load_state_dict(learner.averaged.module.state_dict())
+        write_atomically(arguments.folder / "model.zip", model.save)
+        return run.report()
 
 
 # --- The model -------------------------------------------------------------------------------------------------------
@@ -280,91 +247,46 @@ class SelfPlay:
 # --- During training -------------------------------------------------------------------------------------------------
 
 
-class Recorder(BaseCallback):
-    """Progress bar, moving average of the weights, evaluations and checkpoints.
-
-    Evaluations and checkpoints take place between an update and the next rollout. The state of model, games and
-    generators is consistent then, so that a resumed run equals one without interruption.
+class Learner:
+    """MaskablePPO, its games, and the moving average of its weights.
 
     Args:
         arguments: of the run.
-        folder: receives the checkpoints.
-        model: is trained.
-        observer: of the environment.
-        self_play: chooses the opponents; None in the solitaire.
 
     Attributes:
         averaged: moving average of the policy's weights over the updates (Polyak & Juditsky, SIAM J. Control Optim. 30,
             1992): the result.
-        agent: plays by it.
+        self_play: chooses the opponents; None in the solitaire.
     """
 
-    def __init__(
-        self,
-        arguments: Arguments,
-        folder: Path,
-        model: MaskablePPO,
-        observer: Observer,
-        self_play: SelfPlay | None = None,
-    ) -> None:
-        super().__init__()
-        self.arguments = arguments
-        self.folder = folder
+    def __init__(self, arguments: Arguments) -> None:
+        torch.set_num_threads(arguments.threads)
+        self.env, self.self_play = make_env(arguments)
+        self.model = make_model(arguments, self.env)
         self.averaged = AveragedModel(
-            model.policy,
+            self.model.policy,
             avg_fn=lambda average, latest, number: average + (latest - average) / (1 + arguments.averaging * number),
         )
-        self.agent = agent_of(self.averaged.module, observer)
-        self.self_play = self_play
-        self.history: list[dict[str, float]] = []
-        self.saved_at: int | None = None
-        self.bar: Any = None
 
-    def _on_rollout_start(self) -> None:
-        if self.num_timesteps != self.saved_at:  # a resumed run has averaged these weights
-            self.averaged.update_parameters(self.model.policy)
-        due = self.history[-1]["steps"] + self.arguments.eval_every if self.history else 0
-        if self.num_timesteps >= due:
-            self.log_evaluation()
-        # The first checkpoint has the initial weights: any interruption after it can be resumed.
-        if self.saved_at is None or self.num_timesteps >= self.saved_at + self.arguments.checkpoint_every:
-            self.save()
-        if self.self_play:
-            self.self_play.update(self.num_timesteps, network_of(self.model))
+    def agent(self) -> Policy:
+        """Return the greedy agent of the averaged weights."""
+        return agent_of(self.averaged.module, self.env.envs.observer)
 
-    def _on_step(self) -> bool:
-        if self.self_play:
-            self.self_play.count(self.locals["infos"])
-        self.bar.update(self.training_env.num_envs)
-        return True
+    def write_weights(self, path: Path) -> None:
+        """Write the averaged weights. With ``--policy mlp`` only the checkpoint has them."""
+        if isinstance(network := self.averaged.module.mlp_extractor, PolicyNetwork):
+            save_weights(path, network.trained())
 
-    def _on_training_end(self) -> None:
-        self.averaged.update_parameters(self.model.policy)
-        self.log_evaluation()
-
-    def log_evaluation(self) -> None:
-        """Evaluate on validation deals and log the figures."""
-        figures = strength_on_validation(self.arguments, self.agent)
-        self.history.append({"steps": self.num_timesteps, **figures})
-        shown = {name: figures[name] for name in ("mean", "lost", "win_rate") if name in figures}
-        for name, figure in shown.items():
-            self.logger.record(f"validation/{name}", figure)
-        self.logger.dump(self.num_timesteps)
-        self.bar.set_postfix({name: f"{each:.1f}" if name == "mean" else f"{each:.1%}" for name, each in shown.items()})
-
-    def save(self) -> None:
-        """Write the checkpoint."""
-        self.saved_at = self.num_timesteps
+    def get_state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
         model = self.model
-        assert isinstance(model, MaskablePPO)
-        env = model.get_env()
-        assert isinstance(env, GamesVecEnv)
         name, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002  stable-baselines3 shuffles with it
         # PyTorch has no tensors of text, which the rules are.
         environment = {
-            name: torch.from_numpy(array) if array.ndim else array.item() for name, array in env.get_state().items()
+            name: torch.from_numpy(array) if array.ndim else array.item()
+            for name, array in self.env.get_state().items()
         }
-        content = {
+        return {
             "steps": model.num_timesteps,
             "updates": model._n_updates,
             "policy": model.policy.state_dict(),
@@ -373,91 +295,62 @@ class Recorder(BaseCallback):
             "environment": environment,
             "torch": torch.get_rng_state(),
             "numpy": [name, torch.from_numpy(np.asarray(keys)), position, has_gauss, gauss],
-            "history": self.history,
             "self-play": self.self_play.get_state() if self.self_play else {},
         }
-        checkpoint.save(self.folder / "checkpoint.pt", self.arguments, content)
 
-
-def restore(
-    arguments: Arguments, model: MaskablePPO, env: GamesVecEnv, recorder: Recorder, content: dict[str, Any]
-) -> None:
-    """Restore the checkpoint that `Recorder.save` wrote."""
-    with checkpoint.restoring(arguments, content, MAY_CHANGE):
-        model.policy.load_state_dict(content["policy"])
-        recorder.averaged.load_state_dict(content["averaged"])
-        model.policy.optimizer.load_state_dict(content["optimizer"])
-        if recorder.self_play:
-            recorder.self_play.set_state(content["self-play"], network_of(model))
-        observation = env.set_state({name: np.asarray(value) for name, value in content["environment"].items()})
-        name, keys, *rest = content["numpy"]
-        model.num_timesteps = recorder.saved_at = content["steps"]
-        model._n_updates = content["updates"]
-        recorder.history = content["history"]
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `get_state` returned."""
+        model = self.model
+        model.policy.load_state_dict(state["policy"])
+        self.averaged.load_state_dict(state["averaged"])
+        model.policy.optimizer.load_state_dict(state["optimizer"])
+        if self.self_play:
+            self.self_play.set_state(state["self-play"], network_of(model))
+        observation = self.env.set_state({name: np.asarray(value) for name, value in state["environment"].items()})
+        name, keys, *rest = state["numpy"]
+        model.num_timesteps, model._n_updates = state["steps"], state["updates"]
         np.random.set_state((name, keys.numpy(), *rest))  # noqa: NPY002
-        torch.set_rng_state(content["torch"])
-    assert not isinstance(observation, tuple)
-    model._last_obs = observation
-    model._last_episode_starts = env.envs.batch.ply == 0
+        torch.set_rng_state(state["torch"])
+        assert not isinstance(observation, tuple)
+        model._last_obs = observation
+        model._last_episode_starts = self.env.envs.batch.ply == 0
 
 
-# --- Evaluation ------------------------------------------------------------------------------------------------------
+class Recorder(BaseCallback):
+    """Moving average of the weights, and records of the run.
 
+    They are made between an update and the next rollout. The state of model, games and generators is consistent then.
 
-def strength_on_validation(arguments: Arguments, agent: Agent) -> dict[str, float]:
-    """Return the `strength` of an agent on validation deals. The variant is the trained one."""
-    return strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
+    Args:
+        run: the run.
+        learner: learns.
+    """
 
+    def __init__(self, run: Run, learner: Learner) -> None:
+        super().__init__()
+        self.run = run
+        self.learner = learner
 
-def report(arguments: Arguments, folder: Path, recorder: Recorder, model: MaskablePPO) -> dict[str, Any]:
-    """Print the final results, and write them. The files are JSON, the learning curve, and the model."""
-    rules, deals, alone = arguments.rules, arguments.test_deals, arguments.rules.num_players == 1
-    results, printed = final_figures(recorder.agent, (*arguments.opponents, arguments.against), rules, deals)
-    write_json(folder / "evaluation.json", results)
-    references = {"even": 1 / rules.num_players}
-    if alone:
-        references = {name: strength_on_validation(arguments, resolve(name))["mean"] for name in ("greedy", "uniform")}
-    found = facts(arguments, recorder, model.num_timesteps, results)
-    write_json(folder / f"{arguments.name}.json", found)
-    write_atomically(folder / "model.zip", model.save)
-    name, measured = ("mean", "mean score") if alone else ("win_rate", f"win rate against {arguments.against}")
-    points = ([entry[key] for entry in recorder.history] for key in ("steps", name, f"{name}_low", f"{name}_high"))
-    draw_learning_curves(
-        folder / "learning_curve.png",
-        {"trained": Curve(*points)},
-        ylabel=f"{measured} of {arguments.eval_deals} validation deals",
-        title=arguments.name,
-        references=references,
-    )
-    write_model_card(folder, arguments.name, found)
-    written = f"README.md, {arguments.name}.json, evaluation.json, learning_curve.png, model.zip, tensorboard/"
-    if isinstance(network := model.policy.mlp_extractor, PolicyNetwork):
-        save_weights(folder / f"{arguments.name}.safetensors", network.trained())
-        written = f"{arguments.name}.safetensors, {written}"
-    print(printed)
-    print(f"\nWritten to {folder}: {written}")
-    return results
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps != self.run.saved:  # a resumed run has averaged these weights
+            self._update()
+        if self_play := self.learner.self_play:
+            self_play.update(self.num_timesteps, network_of(self.learner.model))
 
+    def _update(self) -> None:
+        self.learner.averaged.update_parameters(self.learner.model.policy)
+        self.run.timer.add("training")
+        self.run.record()
 
-def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of the model card. They are how the run was made, its learning curve and its final figures."""
-    variant = variant_name(arguments.rules)
-    curve = []
-    for entry in recorder.history:
-        figures = {name: figure for name, figure in entry.items() if name != "steps"}
-        curve.append({"steps": entry["steps"], "variants": {variant: figures | {"deals": arguments.eval_deals}}})
-    made = provenance("train.ppo", arguments) | {"steps": steps, "validation": curve}
-    if arguments.rules.num_players == 1:
-        return made | facts_of_evaluation(evaluation, variant)
-    return made | {"benchmark": {variant: evaluation[arguments.against] | {"deals": arguments.test_deals}}}
+    def _on_step(self) -> bool:
+        if self_play := self.learner.self_play:
+            self_play.count(self.locals["infos"])
+        games = self.training_env.num_envs
+        self.run.advance(games, games)
+        return True
 
-
-def variant_name(rules: Rules) -> str:
-    """Return "solitaire", or "2-corners" and the like. Options that are not the default ones follow."""
-    form = Rules(num_players=rules.num_players, start=rules.start)
-    changed = [name for name, value in asdict(rules).items() if value != getattr(form, name)]
-    base = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"
-    return ", ".join([base, *(name.replace("_", " ") for name in changed)])
+    def _on_training_end(self) -> None:
+        self._update()
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ With several players the league has a fixed number of places, all taken by the i
 ``validation`` deals the learner's win rate against every member is measured. When all are high enough, a copy of it
 replaces the member that it beats most often.
 
-A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``), ``tensorboard/``, and at the end
-``evaluation.json`` and ``<name>.safetensors``. The first has final figures on ``benchmark`` deals. The second is for
-``quincunx_agents.load``, which needs neither Ray nor torch.
+A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``) and ``tensorboard/``. At the end it
+writes the weights ``<name>.safetensors`` for ``quincunx_agents.load``, which needs neither Ray nor torch. It also
+writes ``<name>.json``, a model card with results on ``benchmark`` deals, and ``learning_curve.png``.
 """
 
 from collections.abc import Iterable
@@ -50,27 +50,27 @@ from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVec
 from quincunx_env.arena.runner import connect_to_ray
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
-from train.common.checkpoint import CheckpointError
-from train.common.evaluation import final_figures, strength, write_json
+from train.common.evaluation import strengths
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
 from train.common.options import (
+    CheckpointError,
     Count,
     CountOrZero,
     EmbeddedRules,
     NumDeals,
-    PolicyName,
     Positive,
     PositiveOrZero,
     PPOOptions,
     RunName,
-    RunOptions,
+    ScheduleOptions,
     Share,
     run_script,
 )
+from train.common.run import MAY_CHANGE, report, variant_name
 
 
 @dataclass
-class Arguments(PPOOptions, RunOptions):
+class Arguments(PPOOptions, ScheduleOptions):
     """Every option of a run."""
 
     name: RunName = "rllib"
@@ -108,14 +108,10 @@ class Arguments(PPOOptions, RunOptions):
     promote_deals: NumDeals = 100
     """validation deals against each"""
 
-    against: PolicyName = "heuristic"
-    """several players: opponent in evaluations, a name of the arena"""
     eval_every: Count = 10
     """iterations between evaluations"""
     eval_deals: NumDeals = 200
     """validation deals of an evaluation"""
-    test_deals: NumDeals = 1000
-    """benchmark deals of the final figures"""
 
     @property
     def learner(self) -> str:
@@ -128,11 +124,8 @@ class Arguments(PPOOptions, RunOptions):
         return "://" in self.storage or bool(complete_checkpoints(self))
 
 
-MAY_CHANGE = (
-    *("resume", "total_steps", "address", "num_env_runners", "storage", "checkpoint_every", "keep"),
-    *("eval_every", "eval_deals", "test_deals", "against", "threads", "progress"),
-)
-"""Arguments that may differ when a run is resumed."""
+CHANGEABLE = (*MAY_CHANGE, "total_steps", "address", "num_env_runners", "storage", "keep", "against", "threads")
+"""Options that may differ when a run is resumed."""
 
 HEALTH_PROBE_TIMEOUT, RESTORE_TIMEOUT = 10, 60
 """Seconds to wait for an env runner to answer, and to be restored. A lost node never answers, and waiting for it delays
@@ -154,15 +147,19 @@ class State:
     """Evaluations so far."""
 
 
-@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
-    folder, several = arguments.folder, arguments.rules.num_players > 1
+    """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
     state = last_state(arguments) if arguments.resume else State(members=["initial"] * arguments.places)
-    checkpoint.begin_run(folder, arguments.resume)
+    with checkpoint.locked(arguments.folder, arguments.resume):
+        return train(arguments, state)
+
+
+def train(arguments: Arguments, state: State) -> dict[str, Any]:
+    """Train and evaluate in the folder of the run."""
+    folder, several = arguments.folder, arguments.rules.num_players > 1
+    variants = {variant_name(arguments.rules): arguments.rules}
     if not arguments.resume:
         refuse_existing(arguments)
-    folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(arguments.threads)
     if not ray.is_initialized():
         # Ray's log and dashboard can be enabled by its own environment variables.
@@ -190,9 +187,11 @@ def main(arguments: Arguments) -> dict[str, Any]:
                 found |= promote(arguments, algorithm, state)
             if last or state.iteration % arguments.eval_every == 0:
                 agent = PolicyNetworkAgent(trained(arguments, algorithm))
-                found |= strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
-                state.history.append({"iteration": state.iteration, "steps": state.steps, **found})
-                bar.set_postfix({name: f"{found[name]:.3g}" for name in ("mean", "win_rate") if name in found})
+                measured = strengths(agent, arguments.against, variants, arguments.eval_deals, "validation")
+                state.history.append({"done": state.iteration, "steps": state.steps, "variants": measured})
+                [figures] = measured.values()
+                bar.set_postfix({name: f"{figures[name]:.3g}" for name in ("mean", "win_rate") if name in figures})
+                found |= figures
             for name, value in found.items():
                 writer.add_scalar(name, value, state.steps)
             if last or state.iteration % arguments.checkpoint_every == 0:
@@ -200,7 +199,10 @@ def main(arguments: Arguments) -> dict[str, Any]:
     writer.close()
     network = trained(arguments, algorithm)
     algorithm.stop()
-    return report(arguments, folder, network, state)
+    save_weights(arguments.weights, network)
+    facts = {"steps": state.steps, "seconds": {}, "validation": state.history}
+    facts |= {"league": state.members} if several else {}
+    return report("train.rllib", arguments, PolicyNetworkAgent(network), variants, facts)
 
 
 # --- The algorithm ---------------------------------------------------------------------------------------------------
@@ -277,10 +279,7 @@ def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
 
 
 def promote(arguments: Arguments, algorithm: Algorithm, state: State) -> dict[str, float]:
-    """Add a snapshot of the learner to the league if strong enough.
-
-    It must beat every member. Return its lowest win rate.
-    """
+    """Add a learner that beats the league; return its lowest win rate."""
     modules = [league_module(place) for place in range(arguments.places)]
     learner, *members = map(PolicyNetworkAgent, networks(arguments, algorithm, [LEARNER, *modules]))
     rates = normalized_win_rates(learner, members, arguments.rules, arguments.promote_deals)
@@ -371,7 +370,7 @@ def last_state(arguments: Arguments) -> State:
     content = _metadata(complete[-1])
     if not {"arguments", "state"} <= content.keys():
         raise CheckpointError(f"{complete[-1].path} is damaged or of another version")
-    with checkpoint.restoring(arguments, content, MAY_CHANGE):
+    with checkpoint.restoring(arguments, content, CHANGEABLE):
         return State(**content["state"])
 
 
@@ -380,23 +379,6 @@ def restore_checkpoint(arguments: Arguments, algorithm: Algorithm) -> None:
     last = complete_checkpoints(arguments)[-1]
     algorithm.restore_from_path(last.path, filesystem=last.filesystem)
     broadcast_weights(algorithm)
-
-
-# --- Final figures ---------------------------------------------------------------------------------------------------
-
-
-def report(arguments: Arguments, folder: Path, network: PolicyWeights, state: State) -> dict[str, Any]:
-    """Print the final figures, and write them as JSON, and the weights."""
-    agent, opponents = PolicyNetworkAgent(network), ("greedy", arguments.against)
-    results, text = final_figures(agent, opponents, arguments.rules, arguments.test_deals)
-    if arguments.rules.num_players > 1:
-        results["league"] = state.members
-        text += f"\nleague: {', '.join(state.members)}"
-    print(text)
-    write_json(folder / "evaluation.json", results)
-    save_weights(folder / f"{arguments.name}.safetensors", network)
-    print(f"\nWritten to {folder}: {arguments.name}.safetensors, evaluation.json, tensorboard/")
-    return results
 
 
 if __name__ == "__main__":

@@ -15,7 +15,11 @@ LEAST_COLUMNS = 40
 
 
 def parse(
-    arguments: type[AnyArguments], program: str, description: str | None, args: Sequence[str] | None = None
+    arguments: type[AnyArguments],
+    program: str,
+    description: str | None,
+    args: Sequence[str] | None = None,
+    default: AnyArguments | None = None,
 ) -> AnyArguments:
     """Parse a command line with tyro.
 
@@ -26,6 +30,7 @@ def parse(
         program: the command without its arguments.
         description: of the program.
         args: in place of the command line.
+        default: the arguments without a command line; the defaults of the dataclass if None.
     """
     with requires_extra("arena"):
         import tyro
@@ -37,6 +42,7 @@ def parse(
     make.__annotations__ = {"options": Annotated[arguments, tyro.conf.arg(name="")]}
     if description and description.startswith(f"{arguments.__name__}("):  # a dataclass's signature, under -OO
         description = None
+    make.__defaults__ = None if default is None else (default,)
     try:
         with _wide_enough():
             options: AnyArguments = tyro.cli(make, prog=program, description=description, args=args)

@@ -33,7 +33,8 @@ COMMAND = re.compile(
 SMALL = {
     "train.ppo": "--total-steps 128 --num-envs 8 --rollout 16 --batch-size 64 --eval-every 128 --eval-deals 4 "
     "--test-deals 4 --no-progress",
-    "train.benchmark": "--samples 1 --steps 100",
+    "train.speed": "--samples 1 --steps 100",
+    "train.td_lambda": "--iterations 1 --games 8 --updates 1 --eval-deals 4 --test-deals 4 --workers 0 --no-progress",
     "quincunx_env play": "--help",  # tests/play runs the terminal
 }
 """Arguments appended to the command of a program, or of its subcommand, before it is run."""
@@ -109,7 +110,7 @@ NAMED = sorted({command for page in PAGES for command in commands(page)})
 
 def test_commands_are_found(tmp_path: Path) -> None:
     """Without commands the tests below would check nothing."""
-    assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.selfplay"} <= {*NAMED}
+    assert {"make train", "make test", 'make train ARGS="--resume"', "make train-ppo"} <= {*NAMED}
     page = tmp_path / "page.md"
     page.write_text(
         "Run\n\n    python -m some.module --one \\\n        --two  # says why\n    quincunx\n    quincunx_env\n\n"

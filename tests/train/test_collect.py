@@ -18,8 +18,8 @@ from quincunx_env.arena import Estimate, evaluate  # noqa: E402
 from quincunx_env.arena.benchmark import TASKS  # noqa: E402
 from train import collect, ppo  # noqa: E402
 from train.common import checkpoint  # noqa: E402
-from train.common.options import Count  # noqa: E402
 from train.recipes import dqn  # noqa: E402
+from train.td_lambda.settings import SETTINGS, Arguments  # noqa: E402
 
 COMMAND = (
     "python -m train.recipes.dqn --name tiny-0 --seed 0 --total-steps 160 --num-envs 16 --buffer 160 --batch-size 8 "
@@ -60,9 +60,9 @@ def test_runs_are_collected(folder: Path) -> None:
         expected = ("benchmark", "100000", "20") if final else ("validation", "0", "4")
         assert (row["domain"], row["first"], row["deals"]) == expected
         assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
-    history = checkpoint.load(runs[1] / "checkpoint.pt")["history"]
+    history = json.loads((runs[1] / "a.json").read_text())["validation"]
     assert [[int(row["steps"]), float(row["mean"])] for row in rows[:11]] == [
-        [entry["steps"], round(entry["mean"], 4)] for entry in history
+        [entry["steps"], entry["variants"]["solitaire"]["mean"]] for entry in history
     ]
     scores = json.loads((folder / "scores.json").read_text())
     values = [TASKS["solitaire"].normalised(Estimate(*[float(rows[at]["mean"])] * 3)) for at in (11, 23)]
@@ -77,7 +77,7 @@ def test_runs_are_collected(folder: Path) -> None:
             collect.collect("tiny", [*wrong], folder, min_seeds=2, deals=20)
     with pytest.raises(collect.RunError, match="unknown method 'huge'"):
         collect.collect("huge", runs, folder)
-    with pytest.raises(checkpoint.CheckpointError, match="no checkpoint at"):
+    with pytest.raises(collect.RunError, match="not a finished run"):
         collect.collect("tiny", [Path("runs/none")], folder)
     assert collect.read_curves(folder / "tiny.csv") == rows
 
@@ -105,31 +105,22 @@ def test_runs_of_another_script_are_refused() -> None:
         collect.check_runs([collect.Run(Path("run"), arguments, [])], COMMAND, min_seeds=1)
 
 
-def test_a_run_of_selfplay_counts_whole_rounds(tmp_path: Path) -> None:
-    @dataclasses.dataclass
-    class Arguments:
-        games: Count = 32
-        seed: int = 3
-
+def write_run(folder: Path, arguments: dict[str, Any], variant: str = "solitaire") -> Path:
+    """A finished run with one evaluation."""
     figures = {"mean": 1.5, "mean_low": 1, "mean_high": 2, "lost": 0.25}
-    history = json.dumps([{"iteration": 2, "steps": 700, "variants": {"solitaire": figures}}])
-    checkpoint.save(tmp_path / "checkpoint.pt", Arguments(), {"history": history})
-    run = collect.read_run(tmp_path)
+    validation = [{"done": 2, "steps": 700, "variants": {variant: figures}}]
+    folder.mkdir(exist_ok=True)
+    (folder / "run.json").write_text(json.dumps({"arguments": arguments, "validation": validation}))
+    return folder
+
+
+def test_steps_of_a_run_that_plays_whole_rounds(tmp_path: Path) -> None:
+    """12 for each round; other runs count their steps."""
+    run = collect.read_run(write_run(tmp_path, {"games": 32, "seed": 3, "iterations": 2}))
     assert (run.seed, run.curve) == (3, [(2 * 32 * 12, (1.5, 1, 2), 0.25)])
-    history = json.dumps([{"iteration": 2, "steps": 700, "variants": {"spiral": {}}}])
-    checkpoint.save(tmp_path / "checkpoint.pt", Arguments(), {"history": history})
-    with pytest.raises(collect.RunError, match="not a run of the solitaire: KeyError"):
-        collect.read_run(tmp_path)
-
-
-def test_a_run_of_rllib_is_read_from_its_last_checkpoint(tmp_path: Path) -> None:
-    entry = {"iteration": 1, "steps": 1536, "mean": 1.5, "mean_low": 1, "mean_high": 2, "lost": 0.25, "return": 0}
-    for number in (1, 2):
-        path = tmp_path / "checkpoints" / f"{number:08d}" / ".metadata.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps({"arguments": {"seed": number}, "state": {"history": [entry] * number}}))
-    run = collect.read_run(tmp_path)
-    assert (run.seed, run.curve) == (2, [(1536, (1.5, 1, 2), 0.25)] * 2)
+    assert collect.read_run(write_run(tmp_path, {})).curve[0].steps == 700
+    with pytest.raises(collect.RunError, match="not a finished run of the solitaire: KeyError"):
+        collect.read_run(write_run(tmp_path, {}, variant="spiral"))
 
 
 def test_a_network_without_a_weights_file_comes_from_the_checkpoint(tmp_path: Path) -> None:
@@ -139,16 +130,24 @@ def test_a_network_without_a_weights_file_comes_from_the_checkpoint(tmp_path: Pa
     model = ppo.make_model(arguments, env)
     foreign = dataclasses.replace(arguments)
     foreign.against = "quincunx_agents.no_such:policy"  # which is not imported
-    checkpoint.save(tmp_path / "checkpoint.pt", foreign, {"policy": model.policy.state_dict(), "history": []})
-    found = collect.policy_of(collect.read_run(tmp_path))
+    checkpoint.save(tmp_path / "checkpoint.pt", foreign, {"learner": {"policy": model.policy.state_dict()}})
+    found = collect.policy_of(collect.read_run(write_run(tmp_path, dataclasses.asdict(foreign))))
     expected = SB3PolicyAgent(model.policy, env.envs.observer)
     assert (evaluate(found, 5).scores == evaluate(expected, 5).scores).all()
+
+
+def test_a_named_setting_is_a_command_of_a_method() -> None:
+    command = "python -m train.td_lambda solitaire-long --name td-0 --seed 0"
+    arguments = json.loads(json.dumps(dataclasses.asdict(Arguments(**SETTINGS["solitaire-long"].options))))
+    steps = [434 * 192 * 12 * part // 10 for part in range(1, 11)]
+    run = collect.Run(Path("run"), arguments, [collect.Point(each, Estimate(1, 0, 2), 0.5) for each in steps])
+    collect.check_runs([run], command, min_seeds=1)
 
 
 def test_methods_of_the_page_are_complete() -> None:
     methods = json.loads((collect.FOLDER / "methods.json").read_text(encoding="utf-8"))
     for name, method in methods.items():
-        assert method.keys() - {"commit"} == {"label", "track", "command"}
+        assert method.keys() - {"note"} == {"label", "track", "command"}
         path = collect.FOLDER / f"{name}.csv"
         if path.exists():
             with path.open(encoding="utf-8", newline="") as file:

@@ -17,14 +17,16 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from train import expert_iteration, export, ppo, selfplay
+from train import export, ppo
 from train.common import checkpoint
-from train.common.evaluation import provenance
 from train.common.options import run_script
+from train.common.run import provenance
+from train.expert_iteration import training as expert_iteration
+from train.td_lambda import training as td_lambda
 
 SCRIPTS: dict[str, Any] = {
     "ppo": ppo,
-    "selfplay": selfplay,
+    "td_lambda": td_lambda,
     "expert_iteration": expert_iteration,
     "export": export,
 }
@@ -55,9 +57,8 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
     [
         ("ppo --num-envs -3", "--num-envs must be at least 1, got -3"),
         ("ppo --total-steps 0", "--total-steps must be at least 1, got 0"),
-        ("ppo --name=", "--name must be the name of a folder, without a path, and not 'evaluation', got ''"),
+        ("ppo --name=", "--name must be the name of a folder, without a path, got ''"),
         ("ppo --name ..", "--name must be the name of a folder"),
-        ("ppo --name evaluation", "--name must be the name of a folder"),
         ("ppo --name ../x", "--name must be the name of a folder"),
         ("ppo --name a/b", "--name must be the name of a folder"),
         ("ppo --learning-rate nan", "--learning-rate must be a number of at least 0, got nan"),
@@ -72,26 +73,27 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("ppo --num-players 2 --opponents greedy --simpleton", "--simpleton: the network plays without announcements"),
         ("ppo --no-preview", "--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp"),
         ("ppo --start open", "start='open' needs 2 to 4 players"),
-        ("ppo --resume", "there is no checkpoint at runs/solitaire/checkpoint.pt: start again without --resume"),
-        ("selfplay --variants nope", "--variants must be of solitaire, contact, "),
-        ("selfplay --variants", "--variants must be of solitaire, contact, "),
-        ("selfplay --variants spiral 2-open", "--variants: all must be of one game"),
-        ("selfplay --name=", "--name must be the name of a folder"),
-        ("selfplay --iterations 0", "--iterations must be at least 1, got 0"),
-        ("selfplay --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
-        ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
-        ("selfplay --against no-such", "unknown policy 'no-such'"),
-        ("selfplay --variants mini-2 --against value", "--against value does not play mini-2: no shipped network"),
+        ("ppo --resume", "there is no checkpoint at runs/ppo/checkpoint.pt: start again without --resume"),
+        ("td_lambda nope --seed 1", "unknown setting 'nope': choose one of solitaire, solitaire-long, two-players, "),
+        ("td_lambda --variants nope", "--variants must be of solitaire, contact, "),
+        ("td_lambda --variants", "--variants must be of solitaire, contact, "),
+        ("td_lambda --variants spiral 2-open", "--variants: all must be of one game"),
+        ("td_lambda --name=", "--name must be the name of a folder"),
+        ("td_lambda --iterations 0", "--iterations must be at least 1, got 0"),
+        ("td_lambda --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
+        ("td_lambda --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
+        ("td_lambda --against no-such", "unknown policy 'no-such'"),
+        ("td_lambda --variants mini-2 --against value", "--against value does not play mini-2: no shipped network"),
         (
-            f"selfplay --against {PIMC_BEAM}",
+            f"td_lambda two-players --against {PIMC_BEAM}",
             f"--against {PIMC_BEAM} does not play 2-corners: this",
         ),
-        ("selfplay --baselines no-such", "unknown policy 'no-such'"),
-        ("selfplay --init-from nope", "--init-from must be one of solitaire, "),
-        (f"selfplay --variants 2-open {BEGUN} --set-width 64", NO_BEGINNING),
-        (f"selfplay --variants 2-open {BEGUN} --width 128", NO_BEGINNING),
-        (f"selfplay --variants spiral {BEGUN} --against greedy", NO_BEGINNING),
-        ("selfplay --resume", "there is no checkpoint at runs/players/checkpoint.pt: start again without"),
+        ("td_lambda --baselines no-such", "unknown policy 'no-such'"),
+        ("td_lambda --init-from nope", "--init-from must be one of solitaire, "),
+        (f"td_lambda --variants 2-open {BEGUN} --set-width 64", NO_BEGINNING),
+        (f"td_lambda --variants 2-open {BEGUN} --width 128", NO_BEGINNING),
+        (f"td_lambda --variants spiral {BEGUN} --against greedy", NO_BEGINNING),
+        ("td_lambda --resume", "there is no checkpoint at runs/solitaire/checkpoint.pt: start again without"),
         ("expert_iteration --seed 10000", "--seed must be from 0 to 9000, got 10000"),
         ("expert_iteration --teacher nope", "--teacher must be one of solitaire, "),
         ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 2-open, "),
@@ -103,7 +105,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         (f"expert_iteration --search-opponent {PIMC_BEAM}", f"--search-opponent {PIMC_BEAM} does not"),
         ("expert_iteration --name ../tiny", "--name must be the name of a folder"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
-        ("selfplay --device nope", "--device must be a device of PyTorch, got 'nope'"),
+        ("td_lambda --device nope", "--device must be a device of PyTorch, got 'nope'"),
         ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire, "),
         ("export three-four-players", "--players: the network has learned games of [3, 4] players"),
         ("export solitaire --players 0", "--players: the network has learned games of [1] players"),
@@ -124,7 +126,7 @@ def test_a_wrong_option_is_named_in_one_line(
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("script", ["ppo", "selfplay"])
+@pytest.mark.parametrize("script", ["ppo", "td_lambda"])
 @pytest.mark.parametrize(
     ("foreign", "message"),
     [
@@ -147,7 +149,7 @@ def test_a_foreign_checkpoint_is_refused(
     assert "start again without --resume" in line
 
 
-@pytest.mark.parametrize("script", ["ppo", "selfplay", "export"])
+@pytest.mark.parametrize("script", ["ppo", "td_lambda", "export"])
 def test_a_file_in_place_of_a_folder_is_named(
     script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,13 +159,13 @@ def test_a_file_in_place_of_a_folder_is_named(
     Path("runs").touch()
     flags = {
         "ppo": TINY.split(),
-        "selfplay": ["--variants", "2-corners", "--no-progress"],
+        "td_lambda": ["--variants", "2-corners", "--no-progress"],
         "export": ["solitaire", "--output", "runs/network.onnx"],
     }
     assert "runs" in error(script, flags[script], monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("script", ["ppo", "selfplay"])
+@pytest.mark.parametrize("script", ["ppo", "td_lambda"])
 def test_a_full_disk_is_named_and_the_last_checkpoint_stays(
     script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,7 +184,7 @@ def test_a_full_disk_is_named_and_the_last_checkpoint_stays(
     monkeypatch.setattr(checkpoint, "save", save_until_full)
     flags = {
         "ppo": f"{TINY} --checkpoint-every 32",
-        "selfplay": "--variants 2-corners --games 2 --updates 1 --iterations 2 --checkpoint-every 1 --no-progress "
+        "td_lambda": "--variants 2-corners --games 2 --updates 1 --iterations 2 --checkpoint-every 1 --no-progress "
         "--set-width 8 --width 8 --candidates 2",
     }
     line = error(script, ["--name", "x", *flags[script].split()], monkeypatch, capsys)
@@ -211,8 +213,8 @@ def test_temporary_files_of_a_killed_run_are_removed_by_the_next() -> None:
         Path("runs", name).mkdir(parents=True)
         Path("runs", name, ".checkpoint.unfinished-elsewhere-1.pt").touch()
         Path("runs", name, f".checkpoint.unfinished-{__import__('platform').node()}-{2**22 + 1}.pt").touch()
-    with checkpoint.unlocks_runs():
-        checkpoint.begin_run(Path("runs/x"))
+    with checkpoint.locked(Path("runs/x")):
+        pass
     checkpoint.save(Path("runs/other/checkpoint.pt"), ppo.Arguments(), {})
     left = [path for path in Path().rglob(".*") if "elsewhere" not in path.name]
     assert left == [Path("runs/.x.lock")]
@@ -224,8 +226,13 @@ def test_temporary_files_of_a_killed_run_are_removed_by_the_next() -> None:
 @pytest.fixture
 def in_progress() -> Iterator[subprocess.Popen[bytes]]:
     """Another process, which has begun the run x."""
-    program = "from pathlib import Path; from train.common import checkpoint; checkpoint.begin_run(Path('runs/x'));"
-    program += "Path('runs/x').mkdir(); Path('runs/x/file').touch(); print(flush=True); input()"
+    program = """if True:
+        from pathlib import Path
+        from train.common import checkpoint
+        with checkpoint.locked(Path("runs/x")):
+            Path("runs/x/file").touch()
+            print(flush=True)
+            input()"""
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
@@ -233,7 +240,7 @@ def in_progress() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-@pytest.mark.parametrize("script", ["ppo", "selfplay"])
+@pytest.mark.parametrize("script", ["ppo", "td_lambda"])
 def test_the_folder_of_a_run_in_progress_is_not_renamed(
     script: str,
     in_progress: "subprocess.Popen[bytes]",
@@ -242,22 +249,22 @@ def test_the_folder_of_a_run_in_progress_is_not_renamed(
 ) -> None:
     """It blocks no run of another name, and none after it was killed."""
     before = {*Path().rglob("*")}
-    flags = {"ppo": TINY, "selfplay": "--iterations 1 --games 2 --updates 1 --test-deals 2 --eval-deals 2"}
+    flags = {"ppo": TINY, "td_lambda": "--iterations 1 --games 2 --updates 1 --test-deals 2 --eval-deals 2"}
     line = error(script, ["--name", "x", *flags[script].split()], monkeypatch, capsys)
     assert line == "error: a run of that name is in progress in runs/x: choose another --name"
     assert {*Path().rglob("*")} == before
-    with checkpoint.unlocks_runs(), pytest.raises(checkpoint.CheckpointError, match="in progress"):
-        checkpoint.begin_run(Path("runs/x"), resume=True)
-    with checkpoint.unlocks_runs():
-        checkpoint.begin_run(Path("runs/x.run"))
-    assert {*Path().rglob("*")} == before | {Path("runs/.x.run.lock")}
+    with (
+        pytest.raises(checkpoint.CheckpointError, match="in progress"),
+        checkpoint.locked(Path("runs/x"), resume=True),
+    ):
+        pass
+    with checkpoint.locked(Path("runs/x.run")):
+        assert {*Path().rglob("*")} == before | {Path("runs/.x.run.lock"), Path("runs/x.run")}
     in_progress.kill()
     in_progress.wait()
-    with checkpoint.unlocks_runs():
-        checkpoint.begin_run(Path("runs/x"), resume=True)
+    with checkpoint.locked(Path("runs/x"), resume=True):
         assert Path("runs/x/file").exists()
-    with checkpoint.unlocks_runs():
-        checkpoint.begin_run(Path("runs/x"))
+    with checkpoint.locked(Path("runs/x")):
         assert Path("runs/x-1/file").exists()
 
 
@@ -274,7 +281,7 @@ def test_a_card_names_the_command_as_a_shell_reads_it(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "module",
     [
-        *("train.ppo", "train.selfplay", "train.export", "train.benchmark"),
+        *("train.ppo", "train.td_lambda", "train.export", "train.speed"),
         *("train.recipes.cleanrl_style", "train.recipes.dqn"),
     ],
 )

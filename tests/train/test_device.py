@@ -1,4 +1,4 @@
-"""`train.selfplay` on another device than the CPU: networks and features stay there, and the results are the same.
+"""`train.td_lambda` on another device than the CPU: networks and features stay there, and the results are the same.
 
 There need not be a GPU. In place of one stands PyTorch's device ``meta``, whose tensors have no values: here they are
 wrappers of tensors that have, and what is done with tensors is recorded.
@@ -30,14 +30,17 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import load_weights
 from quincunx_env.registry import make_observer, spec_of
 from tests.train.test_expert_iteration import TINY as EXPERT
-from tests.train.test_selfplay import EACH, TINY, network_for
+from tests.train.test_td_lambda import EACH, TINY, network_for
 from tests.variants import legal_actions
-from train import expert_iteration, selfplay
 from train.common.opponents import Member, Pool
 from train.common.options import OptionError
-from train.search_targets import Searcher, SearchOptions, SearchTargets
-from train.selfplay_learning import learn
-from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, Weights, join, play_games
+from train.common.timer import PhaseTimer
+from train.expert_iteration import training as expert_iteration
+from train.expert_iteration.search_targets import Searcher, SearchOptions, SearchTargets
+from train.td_lambda import training as td_lambda
+from train.td_lambda.learning import learn
+from train.td_lambda.rollout import Opponents, ValueTargets, Weights, join, play_games
+from train.td_lambda.settings import Arguments
 
 DEVICE = torch.device("meta")
 
@@ -229,7 +232,7 @@ def test_a_run_on_the_device_equals_one_on_the_cpu(tmp_path: Path, monkeypatch: 
     """Its continuation, too; both write weights."""
     monkeypatch.chdir(tmp_path)
     options = replace(TINY, variants=("2-corners",), iterations=3, checkpoint_every=1)
-    selfplay.main(replace(options, name="cpu"))
+    td_lambda.main(replace(options, name="cpu"))
     calls = iter(range(100))
 
     def stop(*arguments: Any) -> Any:
@@ -239,11 +242,11 @@ def test_a_run_on_the_device_equals_one_on_the_cpu(tmp_path: Path, monkeypatch: 
 
     with device():
         there = replace(options, name="there", device=str(DEVICE))
-        monkeypatch.setattr(selfplay, "learn", stop)
+        monkeypatch.setattr(td_lambda, "learn", stop)
         with pytest.raises(KeyboardInterrupt):
-            selfplay.main(there)
-        monkeypatch.setattr(selfplay, "learn", learn)
-        selfplay.main(replace(there, resume=True))
+            td_lambda.main(there)
+        monkeypatch.setattr(td_lambda, "learn", learn)
+        td_lambda.main(replace(there, resume=True))
     assert_equal_weights(tmp_path / "runs")
 
 
@@ -258,6 +261,6 @@ def test_expert_iteration_on_the_device_equals_one_on_the_cpu(tmp_path: Path, mo
 
 
 def test_another_device_than_the_cpu_has_one_process() -> None:
-    assert (selfplay.Arguments().num_workers, selfplay.Arguments(device=str(DEVICE)).num_workers) == (2, 0)
+    assert (Arguments().num_workers, Arguments(device=str(DEVICE)).num_workers) == (2, 0)
     with pytest.raises(OptionError, match="--device meta needs --workers 0"):
-        selfplay.Arguments(device=str(DEVICE), workers=1)
+        Arguments(device=str(DEVICE), workers=1)

@@ -17,12 +17,18 @@ from quincunx_agents.games import VARIANTS, agent_spec_of, with_options
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import load_weights
 from quincunx_agents.torch import ValueNetwork
-from train import expert_iteration
 from train.common.checkpoint import CheckpointError
 from train.common.options import OptionError
-from train.expert_iteration import Arguments, file_of, learn, main, read, variant_of, write
-from train.search_targets import SearchTargets, outputs_of_plays, policy_loss, predicted_values, search_loss
-from train.selfplay_workers import GameShare
+from train.expert_iteration import training as expert_iteration
+from train.expert_iteration.search_targets import (
+    SearchTargets,
+    outputs_of_plays,
+    policy_loss,
+    predicted_values,
+    search_loss,
+)
+from train.expert_iteration.training import Arguments, file_of, learn, main, read, variant_of, write
+from train.td_lambda.workers import GameShare
 
 TINY = Arguments(
     name="tiny", teacher="spiral", variants=("spiral",), files=3, games=4, opponent="greedy", opponent_share=0.5,
@@ -175,7 +181,7 @@ def test_files_follow_from_their_numbers_alone(tmp_path: Path, monkeypatch: pyte
         seeds.extend(range(seed, seed + games))
         return GameShare(variant, games, seed, randomness)
 
-    monkeypatch.setattr("train.expert_iteration.GameShare", share)
+    monkeypatch.setattr("train.expert_iteration.training.GameShare", share)
     main(replace(TINY, search_share=1.0, search_plays=2))
     assert len({*seeds}) == len(seeds) == 12
     assert file_of(TINY, "spiral", 2).name == "spiral-00002.npz"

@@ -11,8 +11,9 @@ hub = pytest.importorskip("huggingface_hub")
 
 import quincunx_agents.networks  # noqa: E402
 from quincunx_agents.networks.value import SHIPPED  # noqa: E402
-from quincunx_env.arena import evaluate  # noqa: E402
-from train.common.model_card import facts_of_evaluation, model_card, write_model_card  # noqa: E402
+from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from train.common.evaluation import BASELINES, strength  # noqa: E402
+from train.common.model_card import model_card, write_model_card  # noqa: E402
 
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 
@@ -36,13 +37,12 @@ def test_the_hub_reads_the_figures_of_the_results(network: str, tmp_path: Path) 
 
 
 def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines() -> None:
-    results = {name: evaluate(name, 10).to_json() for name in ("uniform", "greedy")}
-    results |= {"trained": evaluate("heuristic", 10).to_json()}
+    results = {name: strength(name, name, Rules(), 10, "benchmark") for name in BASELINES}
     made = {"command": "train", "arguments": {"seed": 0}, "steps": 1000, "machine": "here", "versions": {"numpy": "2"}}
-    card: Any = model_card(made | facts_of_evaluation(results), "mine")
-    for name in ("trained", "uniform", "greedy"):
-        assert f"| {results[name]['mean']:.1f} | {results[name]['ci95'][0]:.1f} to " in card.text
-    assert [result.metric_value for result in card.data.eval_results] == [results["trained"]["mean"]]
+    card: Any = model_card(made | {"benchmark": {"solitaire": results["heuristic"]}, "baselines": results}, "mine")
+    for name, result in {"mine": results["heuristic"], **results}.items():
+        assert f"| {name} | 10 | {result['mean']:.1f} | {result['mean_low']:.1f} to " in card.text
+    assert [result.metric_value for result in card.data.eval_results] == [results["heuristic"]["mean"]]
 
 
 def test_a_card_links_the_learning_curve_beside_it(tmp_path: Path) -> None:

@@ -88,18 +88,15 @@ def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.C
 def test_dqn_learns_the_solitaire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Legal actions alone, rows that a full ring overwrites, and the files that a run leaves."""
     from quincunx_agents.networks.policy import load_weights
-    from train.common import checkpoint
 
     module = recipe("dqn", "torch")
     monkeypatch.chdir(tmp_path)
     options = {name: TINY[name] for name in ("num_envs", "batch_size", "progress")} | {"test_deals": 50}
     options |= {"total_steps": 64 * 100, "buffer": 64 * 60, "learning_starts": 640, "target_rate": 0.05}
-    results = module.main(module.Arguments(eval_every=64 * 50, eval_deals=200, **options))
-    history = checkpoint.load(tmp_path / "runs/dqn/checkpoint.pt")["history"]
-    assert [entry["steps"] for entry in history] == [0, 3200, 6400]
-    assert history[-1]["mean"] > 25, "uniform play makes 8.5"
-    assert history[-1]["mean_low"] < history[-1]["mean"] < history[-1]["mean_high"]
-    assert results["trained"]["mean"] > results["greedy"]["mean"]
+    facts = module.main(module.Arguments(eval_every=64 * 50, eval_deals=200, **options))
+    assert [entry["steps"] for entry in facts["validation"]] == [0, 3200, 6400]
+    assert facts["validation"][-1]["variants"]["solitaire"]["mean"] > 25, "uniform play makes 8.5"
+    assert facts["benchmark"]["solitaire"]["mean"] > facts["baselines"]["greedy"]["mean"]
     assert load_weights(tmp_path / "runs/dqn/dqn.safetensors").tensors["cell_queries.weight"].any()
 
 

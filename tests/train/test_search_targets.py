@@ -21,7 +21,8 @@ from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
-from train.search_targets import (
+from train.common.timer import PhaseTimer
+from train.expert_iteration.search_targets import (
     POLICY_TEMPERATURE,
     SEARCH_SCALE,
     Searcher,
@@ -33,7 +34,7 @@ from train.search_targets import (
     search_loss,
     search_values,
 )
-from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, play_games
+from train.td_lambda.rollout import CandidateTable, RolloutOptions, play_games
 
 
 def games_after(variant: str, plays: int, games: int) -> Any:

@@ -18,10 +18,10 @@ from quincunx_env.arena import evaluate  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
-from quincunx_env.quincunx.scoring import RATINGS  # noqa: E402
 from train.common import checkpoint  # noqa: E402
 from train.common.evaluation import strength  # noqa: E402
-from train.ppo import Arguments, Recorder, main  # noqa: E402
+from train.common.run import Run  # noqa: E402
+from train.ppo import Arguments, main  # noqa: E402
 
 TINY: dict[str, Any] = {
     "total_steps": 1024,
@@ -52,8 +52,14 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def weights(run: str, kind: str = "policy") -> dict[str, Any]:
-    content: dict[str, Any] = checkpoint.load(Path("runs") / run / "checkpoint.pt")[kind]
+    content: dict[str, Any] = checkpoint.load(Path("runs") / run / "checkpoint.pt")["learner"][kind]
     return content
+
+
+def results(run: str) -> dict[str, Any]:
+    """Final figures by variant."""
+    found: dict[str, Any] = json.loads(Path("runs", run, f"{run}.json").read_text())["benchmark"]
+    return found
 
 
 def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -64,26 +70,28 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
     returned = main(Arguments(name="tiny", **TINY))
     folder = Path("runs/tiny")
-    results = json.loads((folder / "evaluation.json").read_text())
-    assert list(results) == ["uniform", "greedy", "trained"]
-    assert results == returned
+    facts = json.loads((folder / "tiny.json").read_text())
+    assert facts == json.loads(json.dumps(returned))
+    results = {**facts["baselines"], "tiny": facts["benchmark"]["solitaire"]}
+    assert list(results) == ["uniform", "greedy", "heuristic", "tiny"]
     for result in results.values():
-        assert set(result) == {"mean", "ci95", "lost", "lost_value", "classes", "deals"}
+        assert set(result) == {"mean", "mean_low", "mean_high", "lost", "at_least_150", "deals"}
         assert result["deals"] == 50
-        assert result["ci95"][0] < result["mean"] < result["ci95"][1]
-        assert list(result["classes"]) == list(RATINGS)
-        assert sum(result["classes"].values()) == pytest.approx(1)
-        assert result["classes"]["lost"] == result["lost"]
+        assert result["mean_low"] < result["mean"] < result["mean_high"]
     assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
     header, *points = (folder / "learning_curve.csv").read_text().splitlines()
     assert header == "curve,steps,estimate,low,high"
-    assert [point.split(",")[:2] for point in points] == [["trained", "0"], ["trained", "512"], ["trained", "1024"]]
+    assert [point.split(",")[:2] for point in points] == [
+        ["solitaire", "0"],
+        ["solitaire", "512"],
+        ["solitaire", "1024"],
+    ]
     assert list((folder / "tensorboard").iterdir())
-    assert "| trained | 50 |" in capsys.readouterr().out
+    assert "| tiny | 50 |" in capsys.readouterr().out
     assert not list(folder.glob(".*")), "no unfinished file stays behind"
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "\n# tiny\n" in card
-    assert f"| solitaire | 50 | {results['trained']['mean']:.1f} | " in card
+    assert f"| tiny | 50 | {results['tiny']['mean']:.1f} | " in card
     assert "![learning curve](learning_curve.png)" in card
     assert "python -m train.ppo" in card
 
@@ -97,8 +105,7 @@ def test_the_saved_weights_are_the_averaged_ones_and_play_the_same() -> None:
     averaged = weights("tiny", "averaged")
     assert_same(model.policy.state_dict(), {name: averaged[f"module.{name}"] for name in weights("tiny")})
     agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
-    result = json.loads(Path("runs/tiny/evaluation.json").read_text())["trained"]
-    assert evaluate(agent, TINY["test_deals"]).to_json() == result
+    assert round(evaluate(agent, TINY["test_deals"]).mean, 4) == results("tiny")["solitaire"]["mean"]
 
 
 def test_the_result_is_a_moving_average_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +133,8 @@ def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
     main(Arguments(name="tiny", **TINY))
     main(Arguments(name="tiny", **TINY))
     assert_same(weights("tiny", "averaged"), weights("tiny-1", "averaged"))
-    assert Path("runs/tiny/evaluation.json").read_text() == Path("runs/tiny-1/evaluation.json").read_text()
+    facts = [json.loads(Path("runs", folder, "tiny.json").read_text()) for folder in ("tiny", "tiny-1")]
+    assert facts[0]["benchmark"] == facts[1]["benchmark"]
     main(Arguments(name="other", **TINY | {"seed": 1}))
     one, other = weights("tiny"), weights("other")
     assert not all(torch.equal(one[name], other[name]) for name in one)
@@ -137,29 +145,30 @@ def test_a_resumed_run_equals_one_without_interruption(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(Arguments(name="straight", **options))
-    save = Recorder.save
+    record = Run.record
 
-    def save_and_stop(self: Recorder) -> None:
-        save(self)
-        if self.num_timesteps >= 768:
+    def record_and_stop(self: Run) -> None:
+        record(self)
+        if self.done >= 768:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Recorder, "save", save_and_stop)
+    monkeypatch.setattr(Run, "record", record_and_stop)
     with pytest.raises(KeyboardInterrupt):
         main(Arguments(name="split", **options))
-    monkeypatch.setattr(Recorder, "save", save)
+    monkeypatch.setattr(Run, "record", record)
     np.random.seed(99)  # noqa: NPY002  the generators of the new process are anywhere
     torch.manual_seed(99)
     main(Arguments(name="split", resume=True, **options))
     straight, split = (checkpoint.load(Path("runs") / name / "checkpoint.pt") for name in ("straight", "split"))
     for kind in ("policy", "averaged"):
-        assert_same(straight[kind], split[kind])
-    assert straight["history"] == split["history"]
-    one, other = straight["self-play"], split["self-play"]
+        assert_same(straight["learner"][kind], split["learner"][kind])
+    histories = ([entry | {"seconds": None} for entry in content["history"]] for content in (straight, split))
+    assert next(histories) == next(histories)
+    one, other = straight["learner"]["self-play"], split["learner"]["self-play"]
     assert one.get("members") == other.get("members")
     for earlier, later in zip(one.get("snapshots", ()), other.get("snapshots", ()), strict=True):
         assert_same(earlier, later)
-    assert Path("runs/straight/evaluation.json").read_text() == Path("runs/split/evaluation.json").read_text()
+    assert results("straight") == results("split")
 
 
 def test_a_finished_run_can_be_resumed_with_a_larger_budget() -> None:
@@ -178,8 +187,8 @@ def test_resuming_needs_the_same_arguments() -> None:
 
 
 def test_a_plain_network_trains_on_the_plain_observation() -> None:
-    results = main(Arguments(name="plain", policy="mlp", preview=False, **TINY))
-    assert results["trained"]["deals"] == 50
+    facts = main(Arguments(name="plain", policy="mlp", preview=False, **TINY))
+    assert facts["benchmark"]["solitaire"]["deals"] == 50
 
 
 # --- Checkpoints -----------------------------------------------------------------------------------------------------
@@ -228,7 +237,7 @@ def test_loading_a_checkpoint_executes_no_code() -> None:
 def test_a_checkpoint_of_something_else_is_refused() -> None:
     Path("runs/tiny").mkdir(parents=True)
     arguments = Arguments(name="tiny", **TINY)
-    checkpoint.save(Path("runs/tiny/checkpoint.pt"), arguments, {"policy": {}})
+    checkpoint.save(Path("runs/tiny/checkpoint.pt"), arguments, {"learner": {"policy": {}}})
     with pytest.raises(checkpoint.CheckpointError, match="does not fit"):
         main(Arguments(name="tiny", resume=True, **TINY))
 
@@ -251,11 +260,9 @@ def test_the_network_starts_from_uniform_play() -> None:
 
 
 def test_a_learner_plays_policies_and_its_snapshots(capsys: pytest.CaptureFixture[str]) -> None:
-    results = main(Arguments(name="duel", **DUEL))
+    facts = main(Arguments(name="duel", **DUEL))
     folder = Path("runs/duel")
-    assert json.loads((folder / "evaluation.json").read_text()) == results
-    assert {*results} == {"greedy"}
-    state = checkpoint.load(folder / "checkpoint.pt")["self-play"]
+    state = checkpoint.load(folder / "checkpoint.pt")["learner"]["self-play"]
     assert [name for name, *_ in state["members"]] == ["greedy", "step 512", "step 768"]
     assert all(games > 0 for _, _, games in state["members"][:2])
     first, second = (weights["cell_queries.weight"] for weights in state["snapshots"])
@@ -263,17 +270,16 @@ def test_a_learner_plays_policies_and_its_snapshots(capsys: pytest.CaptureFixtur
     assert not first.equal(second), "it keeps learning"
     agent = quincunx_agents.load(folder / "duel.safetensors")
     played = strength(agent, "greedy", DUEL["rules"], DUEL["test_deals"], "benchmark")
-    assert played == results["greedy"]
+    assert facts["benchmark"] == results("duel") == {"3-corners": played}
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "| 3 players, corners | `greedy` | 4 |" in card
-    assert '"win_rate"' in capsys.readouterr().out
+    assert "| 3 players, corners | `greedy` | 4 |" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_training_reaches_a_mean_of_100() -> None:
     """A quarter of the default budget is enough for what the default run promises."""
-    results = main(Arguments(name="slow", total_steps=400_000, progress=False, threads=1))
-    trained = results["trained"]
-    print(f"mean {trained['mean']:.1f}, 95 % interval {trained['ci95']}, lost {trained['lost']:.1%}")
+    trained = main(Arguments(name="slow", total_steps=400_000, progress=False))["benchmark"]["solitaire"]
+    print(f"mean {trained['mean']:.1f}, 95 % interval from {trained['mean_low']:.1f}, lost {trained['lost']:.1%}")
     assert trained["mean"] >= 100
     assert trained["lost"] <= 0.04

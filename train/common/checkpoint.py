@@ -19,10 +19,7 @@ with requires_extra("train"):
     from filelock import FileLock, Timeout
 
 from quincunx_env.utils.files import remove_unfinished, write_atomically
-
-
-class CheckpointError(RuntimeError):
-    """A checkpoint that cannot be used. The message names the cause and the remedy."""
+from train.common.options import CheckpointError as CheckpointError
 
 
 def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
@@ -69,9 +66,7 @@ def load(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[str]) -> Iterator[None]:
-    """Compare a run's arguments with the ones in its checkpoint.
-
-    The rest is restored inside the ``with`` block.
+    """Compare a run's arguments with its checkpoint, before the block restores it.
 
     Args:
         arguments: of the run, a dataclass.
@@ -107,50 +102,32 @@ def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
 
 # --- Folders of runs -------------------------------------------------------------------------------------------------
 
-_locks: list[FileLock] = []
-"""Locks of this process."""
 
+@contextmanager
+def locked(folder: Path, resume: bool = False) -> Iterator[None]:
+    """Make the folder of a run, and lock it meanwhile.
 
-def begin_run(folder: Path, resume: bool = False) -> None:
-    """Lock the folder of a run until `unlocks_runs`.
-
-    Unless the run is resumed, rename the folder of an earlier run of its name. The lock is on an empty file beside the
-    folder, which stays. It ends with the process, whatever ends that.
-
-    Args:
-        folder: of the run.
-        resume: whether the run goes on in its folder.
+    Unless the run is resumed, an earlier run of its name is kept in another folder. The lock is on an empty file beside
+    the folder, which stays. It ends with the process, whatever ends that.
 
     Raises:
         CheckpointError: if a run of that name is in progress.
         OSError: if nothing can be written beside the folder.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder.absolute().with_name(f".{folder.name}.lock"))
     try:
-        lock.acquire(timeout=0)
+        lock = FileLock(folder.absolute().with_name(f".{folder.name}.lock")).acquire(timeout=0)
     except Timeout:
         raise CheckpointError(f"a run of that name is in progress in {folder}: choose another --name") from None
-    _locks.append(lock)
-    if not resume:
-        _keep_earlier_run(folder)
-
-
-@contextmanager
-def unlocks_runs() -> Iterator[None]:
-    """Release the locks of `begin_run` when the ``with`` block ends.
-
-    As a decorator it releases them when the function ends.
-    """
-    try:
+    with lock:
+        if not resume:
+            _keep_earlier_run(folder)
+        folder.mkdir(exist_ok=True)
         yield
-    finally:
-        while _locks:
-            _locks.pop().release()
 
 
 def _keep_earlier_run(folder: Path) -> None:
-    """Rename the folder of an earlier run of the same name. It gets the first free name ``<name>-<number>``."""
+    """Rename the folder of an earlier run to the first free ``<name>-<number>``."""
     if not folder.exists():
         return
     remove_unfinished(folder)

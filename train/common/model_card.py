@@ -44,9 +44,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def model_card(facts: Facts, name: str, picture: str | None = None) -> ModelCard:
-    """Return the card of a trained network.
-
-    Its ``content`` is the file, its ``text`` leaves out the metadata.
+    """Return a network's card: ``content`` is the file, ``text`` without metadata.
 
     Args:
         facts: what the training script wrote.
@@ -59,9 +57,9 @@ def model_card(facts: Facts, name: str, picture: str | None = None) -> ModelCard
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
     arguments = facts["arguments"]
     if "teacher" in arguments:
-        kind, methods = "value", ["self-play", "expert-iteration", "distillation"]
+        kind, methods = "value", ["expert-iteration", "distillation"]
     elif "td_lambda" in arguments:
-        kind, methods = "value", ["self-play", "td-lambda"]
+        kind, methods = "value", ["td-lambda"]
     else:
         kind, methods = "policy", ["ppo", "action-masking"]
     metadata = ModelCardData(
@@ -77,7 +75,7 @@ def model_card(facts: Facts, name: str, picture: str | None = None) -> ModelCard
         name=name,
         about=f"A {kind} network for the environments of the Python package `quincunx_env`: {variants}.",
         picture=f"![learning curve]({picture})\n\n" if picture else "",
-        results=_results(facts),
+        results=results_table(facts, name),
         command=facts["command"],
         training=_training(facts),
         seed=arguments["seed"],
@@ -150,30 +148,31 @@ def _eval_results(variant: str, result: Mapping[str, Any]) -> list[EvalResult]:
     return [metric("win_rate", "win rate", "win_rate", 3), metric("mean_reward", "margin in points", "margin", 1)]
 
 
-def _results(facts: Facts) -> str:
+def results_table(facts: Facts, name: str) -> str:
+    """Return a network's results as a table, with baselines of the solitaire."""
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
-    rows = [(VARIANTS.get(variant, variant), result) for variant, result in benchmark.items()]
     if any("win_rate" in result for result in benchmark.values()):
         opponent = f"`{facts['arguments']['against']}`"
-        cells = [(name, opponent, f"{each['deals']:,}", *multiplayer_columns(each)) for name, each in rows]
+        cells = [
+            (VARIANTS.get(variant, variant), opponent, f"{each['deals']:,}", *multiplayer_columns(each))
+            for variant, each in benchmark.items()
+        ]
         return markdown_table(("variant", "opponent", "deals", *MULTIPLAYER), cells)
-    rows += [(f"agent `{name}`", result) for name, result in facts.get("baselines", {}).items()]
-    alone = [(name, f"{each['deals']:,}", *solitaire_columns(each)) for name, each in rows]
-    return markdown_table(("variant", "deals", *SOLITAIRE), alone)
+    rows = [*facts.get("baselines", {}).items()]
+    rows += [(name if len(benchmark) == 1 else VARIANTS[variant], result) for variant, result in benchmark.items()]
+    alone = [(each, f"{result['deals']:,}", *solitaire_columns(result)) for each, result in rows]
+    return markdown_table(("agent", "deals", *SOLITAIRE), alone)
 
 
 SOLITAIRE = ("mean score", "95 % interval", "lost", "150 and more")
-"""Headings of `solitaire_columns`."""
+"""Headings of a result of the solitaire."""
 
 MULTIPLAYER = ("win rate", "95 % interval", "even", "margin", "95 % interval")
-"""Headings of `multiplayer_columns`."""
+"""Headings of a result of several players."""
 
 
 def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a solitaire result as text.
-
-    The columns are mean score, its interval, shares of lost rounds and of the highest class.
-    """
+    """Return a solitaire result as text, in the columns of `SOLITAIRE`."""
     return (
         f"{result['mean']:.1f}",
         f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
@@ -183,10 +182,7 @@ def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def multiplayer_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a multiplayer result as text.
-
-    The columns are win rate, its interval, the win rate among equals, margin, its interval.
-    """
+    """Return a multiplayer result as text, in the columns of `MULTIPLAYER`."""
     return (
         percent(result["win_rate"]),
         f"{100 * result['win_rate_low']:.1f} to {percent(result['win_rate_high'])}",
@@ -208,22 +204,6 @@ def _training(facts: Facts) -> str:
 
 
 # --- Files of a run --------------------------------------------------------------------------------------------------
-
-
-def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: str = "solitaire") -> dict[str, Any]:
-    """Return results of a solitaire run from its ``evaluation.json``.
-
-    It has `quincunx_env.arena.Evaluation.to_json` by agent.
-    """
-
-    def figures(result: Mapping[str, Any]) -> dict[str, Any]:
-        low, high = result["ci95"]
-        *_, highest = result["classes"].values()
-        own = {"mean": result["mean"], "mean_low": low, "mean_high": high, "lost": result["lost"]}
-        return own | {"at_least_150": highest, "deals": result["deals"]}
-
-    others = {name: figures(result) for name, result in evaluation.items() if name != "trained"}
-    return {"benchmark": {variant: figures(evaluation["trained"])}, "baselines": others}
 
 
 def write_model_card(folder: Path, name: str, facts: Facts) -> None:

@@ -1,20 +1,20 @@
 """Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
 
 import math
+import sys
 import threading
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import tyro
 
 from quincunx_env.cli.parser import parse
 from quincunx_env.policies import resolve
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.errors import one_line_errors
-from train.common.checkpoint import CheckpointError
+from quincunx_env.utils.errors import fail, one_line_errors
 
 EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 """Type of a field ``rules`` whose options become flags of the script itself: ``--num-players``, ``--start`` ..."""
@@ -24,6 +24,10 @@ EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 
 class OptionError(ValueError):
     """An option that cannot be used. The message names it and the valid ones."""
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be used. The message names the cause and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,10 @@ OptionalPolicyName = Annotated[str | None, Valid("a policy", lambda value: value
 
 
 def _is_folder_name(name: str) -> bool:
-    return name == Path(name).name and name not in ("", ".", "..", "evaluation")
+    return name == Path(name).name and name not in ("", ".", "..")
 
 
-RunName = Annotated[str, Valid("the name of a folder, without a path, and not 'evaluation'", _is_folder_name)]
-"""Name of a run's folder; ``<name>.json`` stands in it beside ``evaluation.json``."""
+RunName = Annotated[str, Valid("the name of a folder, without a path", _is_folder_name)]
 
 
 @dataclass
@@ -79,7 +82,7 @@ class CheckedOptions:
 
 @dataclass
 class RunOptions(CheckedOptions):
-    """A run and its process."""
+    """A run, its process, and its evaluations."""
 
     name: RunName
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
@@ -91,6 +94,12 @@ class RunOptions(CheckedOptions):
     """of PyTorch; more than one helps little and slows down other programs. Runs are repeatable with the same number"""
     progress: bool = True
     """show a progress bar"""
+    against: PolicyName = "heuristic"
+    """several players: opponent in evaluations, a name of the arena"""
+    eval_deals: NumDeals = 1000
+    """validation deals of an evaluation, for each variant; several players play each from every seat"""
+    test_deals: NumDeals = 1000
+    """benchmark deals of the final figures, for each variant"""
 
     @property
     def folder(self) -> Path:
@@ -98,9 +107,24 @@ class RunOptions(CheckedOptions):
         return Path("runs") / self.name
 
     @property
+    def weights(self) -> Path:
+        """The file of the weights."""
+        return self.folder / f"{self.name}.safetensors"
+
+    @property
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint from which ``--resume`` continues."""
         return (self.folder / "checkpoint.pt").exists()
+
+
+@dataclass
+class ScheduleOptions(RunOptions):
+    """A run with evaluations and checkpoints in its course."""
+
+    eval_every: Count = 100_000
+    """steps between evaluations"""
+    checkpoint_every: Count = 50_000
+    """steps between checkpoints"""
 
 
 @dataclass
@@ -127,12 +151,41 @@ class PPOOptions(CheckedOptions):
 
 # --- Programs --------------------------------------------------------------------------------------------------------
 
-AnyArguments = TypeVar("AnyArguments")
+AnyOptions = TypeVar("AnyOptions")
+
+
+class Setting(NamedTuple):
+    """A named setting of a script."""
+
+    plays: str
+    """Game that the agent learns."""
+    options: Mapping[str, Any]
+    """Options that differ from the defaults."""
+
+
+def read_options(
+    arguments: type[AnyOptions], module: str, description: str | None, words: Sequence[str] | None = None
+) -> AnyOptions:
+    """Read the options of a script. Where it has ``SETTINGS``, the first word names one; the first is the default.
+
+    Args:
+        arguments: the options, a dataclass.
+        module: the script, for ``python -m``.
+        description: of the script.
+        words: in place of the command line.
+    """
+    words, default = list(sys.argv[1:] if words is None else words), None
+    if settings := getattr(arguments, "SETTINGS", None):
+        name = words.pop(0) if words and not words[0].startswith("-") else next(iter(settings))
+        if name not in settings:
+            fail(f"unknown setting {name!r}: choose one of {', '.join(settings)}")
+        default = arguments(**{"name": name, **settings[name].options})
+    return parse(arguments, f"python -m {module}", description, words, default)
 
 
 def run_script(
-    main: Callable[[AnyArguments], object],
-    arguments: type[AnyArguments],
+    main: Callable[[AnyOptions], object],
+    arguments: type[AnyOptions],
     module: str,
     description: str | None,
     *errors: type[Exception],
@@ -148,7 +201,7 @@ def run_script(
         description: of the script.
         errors: further errors whose message explains them; errors of files, checkpoints and options always count.
     """
-    options = parse(arguments, f"python -m {module}", description)
+    options = read_options(arguments, module, description)
 
     def remedy() -> str:
         resumable = isinstance(options, RunOptions) and options.has_checkpoint

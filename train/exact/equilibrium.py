@@ -1,7 +1,7 @@
 """Solve the mini variant for two players, and measure policies' exploitability.
 
     python -m train.exact.equilibrium                                   # uniform, greedy, heuristic
-    python -m train.exact.equilibrium --learning runs/mini-2/weights    # weights that train.selfplay kept
+    python -m train.exact.equilibrium --learning runs/mini-2/weights    # weights that train.td_lambda kept
 
 See ruling R16. The game begins after its face-up cards, by default from ``benchmark`` deal 0 (``--face-up``): chance
 deals the hands and the draws. Its complete tree (`train.exact.tree`) is solved by CFR+ (Tammelin, Solving Large
@@ -151,7 +151,7 @@ def main(arguments: Arguments) -> None:
         draw_learning_curves(
             arguments.out / "learning.png",
             {"self-play": Curve([iteration for iteration, _ in kept], learned, learned, learned)},
-            xlabel="iterations of train.selfplay",
+            xlabel="iterations of train.td_lambda",
             ylabel="exploitability in points",
             title=f"Mini variant, {arguments.face_up}",
             references={name: exploitability for name, *_, exploitability in measured if name != "uniform"},

@@ -10,15 +10,15 @@ and the target network evaluates it (van Hasselt et al. 2016). Transitions are k
 observation once. In the autoreset mode ``SAME_STEP`` the next observation of a game follows in the next step; after the
 end of an episode none is needed.
 
-A run writes to ``runs/<name>``: ``checkpoint.pt`` with the history on ``validation`` deals, ``evaluation.json`` with
-final figures on ``benchmark`` deals, and ``<name>.safetensors`` for ``quincunx_agents.load``. It cannot be resumed.
+A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and a
+model card with results, and ``learning_curve.png``. It cannot be resumed.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tyro
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.utils.errors import requires_extra
@@ -34,12 +34,16 @@ from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
-from train.common.evaluation import final_figures, strength, write_json
-from train.common.options import CheckedOptions, Count, NumDeals, Positive, RunName, Seed, Share, run_script
+from train.common.evaluation import strengths
+from train.common.options import Count, Positive, RunName, RunOptions, Share, run_script
+from train.common.run import report
+from train.common.timer import PhaseTimer
+
+VARIANTS = {"solitaire": Rules()}
 
 
 @dataclass
-class Arguments(CheckedOptions):
+class Arguments(RunOptions):
     """Every option of a run.
 
     The options of learning were chosen on ``validation`` deals in runs of 100,000 steps with 64 games.
@@ -49,8 +53,6 @@ class Arguments(CheckedOptions):
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: Count = 1_000_000
     """environment steps of all games together"""
-    seed: Seed = 0
-    """of the deals, the initial weights and the exploration"""
     num_envs: Count = 128
     """games side by side; a gradient step follows each of their steps"""
     buffer: Count = 100_000
@@ -69,31 +71,25 @@ class Arguments(CheckedOptions):
     """probability of a random legal action thereafter; 1 at the start"""
     eval_every: Count = 100_000
     """steps between evaluations"""
-    eval_deals: NumDeals = 1000
-    """validation deals of an evaluation"""
-    test_deals: NumDeals = 1000
-    """benchmark deals of the final table"""
-    threads: Count = 1
-    """of PyTorch"""
-    progress: bool = True
-    """show a progress bar"""
+    resume: tyro.conf.Suppress[tyro.conf.Fixed[bool]] = False
+    against: tyro.conf.Suppress[tyro.conf.Fixed[str]] = "heuristic"
 
 
 def q_values(network: PolicyNetwork, observation: Tensor, mask: Tensor) -> Tensor:
-    """Return Q of all actions, [B, actions].
-
-    They are in units of `RETURN_SCALE`, minus infinity for illegal actions.
-    """
+    """Return Q in units of `RETURN_SCALE`, [B, actions], -inf where illegal."""
     logits, value = network(observation)
     values: Tensor = (logits + value / RETURN_SCALE).masked_fill(~mask, -torch.inf)
     return values
 
 
-@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
-    folder = Path("runs") / arguments.name
-    checkpoint.begin_run(folder)
+    """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
+    with checkpoint.locked(arguments.folder):
+        return train(arguments)
+
+
+def train(arguments: Arguments) -> dict[str, Any]:
+    """Train and evaluate in the folder of the run."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(arguments.threads)
     rng = np.random.default_rng(arguments.seed)
@@ -112,15 +108,15 @@ def main(arguments: Arguments) -> dict[str, Any]:
     rewards = np.zeros((rows, games), np.float32)
     ended = np.zeros((rows, games), np.bool_)
 
-    history: list[dict[str, float]] = []
+    history, timer = list[dict[str, Any]](), PhaseTimer()
     observation: Any
     observation, info = envs.reset(seed=arguments.seed)
     with tqdm(total=arguments.total_steps, disable=not arguments.progress, unit="step") as bar:
         for step in range(-(-arguments.total_steps // games)):
             steps, row = step * games, step % rows
             if steps >= len(history) * arguments.eval_every:
-                history.append(validation(arguments, policy, steps))
-                bar.set_postfix(mean=f"{history[-1]['mean']:.1f}", lost=f"{history[-1]['lost']:.1%}")
+                history.append(validation(arguments, policy, steps, timer))
+                bar.set_postfix(mean=history[-1]["variants"]["solitaire"]["mean"])
 
             # Play. The latest row has no next observation yet and is not sampled.
             observations[row], masks[row] = observation, info["action_mask"]
@@ -161,20 +157,18 @@ def main(arguments: Arguments) -> dict[str, Any]:
                 for old, new in zip(target.parameters(), network.parameters(), strict=True):
                     old.lerp_(new, arguments.target_rate)
 
-    history.append(validation(arguments, policy, -(-arguments.total_steps // games) * games))
-    content = {"policy": network.state_dict(), "history": history}
-    checkpoint.save(folder / "checkpoint.pt", arguments, content)
-    save_weights(folder / f"{arguments.name}.safetensors", network.trained())
-    results, text = final_figures(policy, (), Rules(), arguments.test_deals)
-    write_json(folder / "evaluation.json", results)
-    print(text)
-    print(f"\nWritten to {folder}: {arguments.name}.safetensors, checkpoint.pt, evaluation.json")
-    return results
+    history.append(validation(arguments, policy, -(-arguments.total_steps // games) * games, timer))
+    save_weights(arguments.weights, network.trained())
+    facts = {"steps": history[-1]["steps"], "seconds": timer.seconds, "validation": history}
+    return report("train.recipes.dqn", arguments, policy, VARIANTS, facts)
 
 
-def validation(arguments: Arguments, policy: GreedyPolicy, steps: int) -> dict[str, float]:
-    """Return steps, and the strength on the validation deals."""
-    return {"steps": steps} | strength(policy, "greedy", Rules(), arguments.eval_deals, "validation")
+def validation(arguments: Arguments, policy: GreedyPolicy, steps: int, timer: PhaseTimer) -> dict[str, Any]:
+    """Return steps and strength on validation deals; training time pauses."""
+    timer.add("training")
+    found = strengths(policy, arguments.against, VARIANTS, arguments.eval_deals, "validation")
+    timer.skip()
+    return {"steps": steps, "variants": found}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
+
+from quincunx_env.utils.errors import requires_extra
+
+with requires_extra("train"):
+    import torch
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS
@@ -12,7 +16,7 @@ from quincunx_agents.networks.value import VALUE_SCALE
 from quincunx_agents.torch import ValueNetwork
 from train.common.device import DeviceOptions
 from train.common.options import Count, PositiveOrZero
-from train.selfplay_rollout import ValueTargets, join
+from train.td_lambda.rollout import ValueTargets, join
 
 
 @dataclass

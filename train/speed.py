@@ -1,8 +1,7 @@
 """Measure environment steps per second of every interface, with legal actions.
 
-    python -m train.benchmark                 # every interface
-    python -m train.benchmark --samples 3     # quicker
-    python -m train.benchmark --profile       # where the time of a step goes, by function
+    python -m train.speed                 # every interface
+    python -m train.speed --samples 3     # quicker
 
 The actions are recorded beforehand and replayed while time is measured, so that only the interface itself counts:
 dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process. The tables
@@ -10,10 +9,8 @@ show for each the median CPU time per step over all samples. They also show the 
 interface of its table in the same sample.
 """
 
-import cProfile
 import importlib.metadata
 import platform
-import pstats
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,8 +47,6 @@ class Arguments(CheckedOptions):
     """samples of each interface"""
     steps: Annotated[int, Valid("at least 40", lambda value: value >= 40)] = 200_000
     """environment steps of a batched interface in a sample; an interface for one game takes a tenth"""
-    profile: bool = False
-    """show instead which functions take the time of four interfaces"""
 
 
 @dataclass
@@ -203,13 +198,6 @@ def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> In
 def main(arguments: Arguments) -> None:
     """Measure all interfaces alternately and print the tables."""
     many, few = arguments.steps, arguments.steps // 10
-    if arguments.profile:
-        print(machine())
-        profile(vector(4096, many, "pieces"))
-        profile(vector(16, few, "pieces"))
-        profile(single(few, "pieces"))
-        profile(single(few // 4, "pieces with preview", preview=True))
-        return
     alone = [
         single(few, "pieces"),
         single(few, "flat", observation="flat"),
@@ -261,27 +249,6 @@ def main(arguments: Arguments) -> None:
         print("\n" + markdown_table((title, "ns per step", "steps per second", "relative speed"), rows))
 
 
-def profile(interface: Interface, rows: int = 10) -> None:
-    """Print the functions that take most of an interface's time.
-
-    The time of the Python functions they call is not counted.
-    """
-    interface.run()
-    profiler = cProfile.Profile(time.process_time, builtins=False)
-    profiler.runcall(interface.run)
-    stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
-    total = sum(own for _, _, own, _, _ in stats.values())
-    largest = (
-        (
-            f"{Path(file).parent.name}.{Path(file).stem}: {function}",
-            f"{calls * 1000 / interface.steps:,.1f}",
-            f"{own / total:.1%}",
-        )
-        for (file, _, function), (_, calls, own, _, _) in sorted(stats.items(), key=lambda entry: -entry[1][2])[:rows]
-    )
-    print("\n" + markdown_table((interface.name, "calls per 1,000 steps", "share of the time"), largest))
-
-
 def machine() -> str:
     """Return processor, versions and unit of the measurement as one line."""
     info = Path("/proc/cpuinfo")
@@ -293,4 +260,4 @@ def machine() -> str:
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.benchmark", __doc__)
+    run_script(main, Arguments, "train.speed", __doc__)

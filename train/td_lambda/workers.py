@@ -4,7 +4,7 @@ The games of an iteration are divided into shares. All randomness of a share fol
 the share's number. The games therefore do not depend on the number of processes, nor on which of them plays a share.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -17,16 +17,8 @@ from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
 from quincunx_env.utils.processes import worker_processes
 from train.common.opponents import Member, Pool
-from train.selfplay_rollout import (
-    Opponents,
-    Phase,
-    PhaseTimer,
-    Result,
-    RolloutOptions,
-    ValueTargets,
-    Weights,
-    play_games,
-)
+from train.common.timer import PhaseTimer
+from train.td_lambda.rollout import Opponents, Result, RolloutOptions, ValueTargets, Weights, play_games
 
 
 class GameShare(NamedTuple):
@@ -35,7 +27,7 @@ class GameShare(NamedTuple):
     variant: str
     games: int
     seed: int
-    """Of the first deal."""
+    """Seed of the first deal."""
     randomness: tuple[int, ...]
     """Seed of everything else."""
 
@@ -45,9 +37,9 @@ class Job(NamedTuple):
 
     options: RolloutOptions
     weights: Weights
-    """Of the network that plays."""
+    """Weights of the network that plays."""
     pool: Pool[Weights | None]
-    """None stands for a fixed agent, known by its name."""
+    """Opponents; None stands for a fixed agent, known by its name."""
     shares: Sequence[GameShare]
 
 
@@ -56,8 +48,8 @@ class Played(NamedTuple):
 
     targets: ValueTargets
     results: list[Result]
-    seconds: dict[Phase, float]
-    """Processor time."""
+    seconds: Mapping[str, float]
+    """Processor time by phase."""
 
 
 def play(job: Job, backend: Backend = NUMPY) -> list[Played]:
@@ -81,7 +73,7 @@ def opponents_of(job: Job) -> Opponents:
 
 
 Found = TypeVar("Found")
-"""The result of a share."""
+"""Result of a share."""
 
 
 @contextmanager

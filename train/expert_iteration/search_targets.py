@@ -34,14 +34,15 @@ from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import resolve
 from train.common.options import CheckedOptions, Count, CountOrZero, OptionalPolicyName, Share, Valid
-from train.selfplay_rollout import CandidateTable, PhaseTimer, Positions, Weights, play_games
-from train.selfplay_workers import Job, opponents_of
+from train.common.timer import PhaseTimer
+from train.td_lambda.rollout import CandidateTable, Positions, Weights, play_games
+from train.td_lambda.workers import Job, opponents_of
 
 SEARCH_SCALE = 10.0
 """Points from which on the loss of a search target is linear; not tuned."""
 
 POLICY_TEMPERATURE = 2.0
-"""Points, of the policy in `policy_loss`; see docs/experiments.md."""
+"""Temperature of the policy in `policy_loss`, in points; see docs/experiments.md."""
 
 
 @dataclass
@@ -67,7 +68,7 @@ class SearchTargets(NamedTuple):
     """Plays of n positions, and their values by search."""
 
     features: npt.NDArray[np.float16]
-    """[n, k, size]: of the afterstates, on the device of the network."""
+    """[n, k, size]: features of the afterstates, on the device of the network."""
     points: Floats
     """[n, k]: points that the play scores for the mover."""
     values: Floats
@@ -99,7 +100,7 @@ def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) 
 
 
 class Searcher:
-    """Search in a share of the learner's positions: a `train.selfplay_rollout.Watch`.
+    """Search in a share of the learner's positions, a `train.td_lambda.rollout.Watch`.
 
     Args:
         options: see `SearchOptions`.
@@ -117,10 +118,7 @@ class Searcher:
         self.targets = list[SearchTargets]()
 
     def __call__(self, positions: Positions) -> None:
-        """Search the best plays of some positions.
-
-        Before the last play nothing is searched: there is nothing to come after it.
-        """
+        """Search the best plays of some positions, except before the last play."""
         games, afterstates, options = positions.games, positions.afterstates, self.options
         if agent_spec_of(games.rules).rollout_policy.plays_left(games) <= 1:
             return
@@ -137,9 +135,7 @@ class Searcher:
 
 
 def best_plays(table: CandidateTable, values: Floats, count: int, games: Ints) -> tuple[Ints, Ints]:
-    """Choose games with enough plays, [r], and their best, [r, count].
-
-    The best plays have the highest values.
+    """Choose games with enough plays, [r], and their plays with the highest values, [r, count].
 
     Args:
         table: arranges the values by game.
@@ -161,9 +157,7 @@ def search_values(
     rng: np.random.Generator,
     backend: Backend = NUMPY,
 ) -> Floats:
-    """Average values of plays over d determinizations, float32 [n, k].
-
-    They are values to the seat to move.
+    """Average the mover's values of plays over d determinizations, float32 [n, k].
 
     Args:
         options: see `SearchOptions`.
@@ -195,7 +189,7 @@ def _policy_named(name: str, rules: BaseRules) -> Policy:
 
 
 def redeal(games: Any, rng: np.random.Generator) -> None:
-    """Permute the cards that the seat to move cannot see. They are permuted at random in each game."""
+    """Permute the cards that the seat to move cannot see."""
     rows, cards = np.arange(games.num_games), games.rules.num_cards
     visible = as_bits(games.board, games.board != EMPTY) | games.hands[rows, games.mover]
     hidden = as_bits(np.array([games.rules.deck])) & ~visible
@@ -219,7 +213,7 @@ def redeal(games: Any, rng: np.random.Generator) -> None:
 
 
 def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
-    """Return the network's outputs for plays, [B, k, SEATS + 1]. The features of the plays are [B, k, size]."""
+    """Return the network's outputs for plays, [B, k, SEATS + 1], from their features, [B, k, size]."""
     outputs: Tensor = network.forward_present(features.flatten(0, 1)).unflatten(0, features.shape[:2])
     return outputs
 

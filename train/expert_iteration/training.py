@@ -1,12 +1,8 @@
-r"""Make one step of expert iteration from a shipped network.
-
-    python -m train.expert_iteration --name expert --teacher two-players --variants 2-corners    # two players
-    python -m train.expert_iteration --resume --name expert --workers 2                          # after an interruption
-    python -m train.expert_iteration --help                                                      # every flag
+"""One step of expert iteration from a shipped network.
 
 The apprentice learns what a search finds in the network's games. The expert is a search with rollouts by the network
-(`train.search_targets`), in which the other seats may follow a fixed opponent. The apprentice is the network itself
-(Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
+(`train.expert_iteration.search_targets`), in which the other seats may follow a fixed opponent. The apprentice is the
+network itself (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
 
 First the network plays games; in some of them a fixed opponent has all seats but one. Its best plays are searched in a
 share of the positions; that takes nearly all of the time. Then a copy of it learns the differences between the values
@@ -15,19 +11,14 @@ Knowledge in a Neural Network, 2015). Minibatches are drawn from all positions.
 
 The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
 that is resumed plays the files that are missing, and then learns from the beginning.
-
-A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, ``<name>.json`` with command,
-versions and results, and a model card, ``README.md``. Apprentice and network are compared on ``validation`` deals; the
-figures of the card are from ``benchmark`` deals.
 """
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +37,7 @@ from quincunx_agents.torch import ValueNetwork
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.device import DeviceOptions
-from train.common.evaluation import provenance, require_opponent, strengths, write_json
-from train.common.model_card import write_model_card
+from train.common.evaluation import require_opponent, strengths
 from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
@@ -60,9 +50,9 @@ from train.common.options import (
     RunOptions,
     Share,
     Valid,
-    run_script,
 )
-from train.search_targets import (
+from train.common.run import MAY_CHANGE, report
+from train.expert_iteration.search_targets import (
     SearchOptions,
     SearchTargets,
     outputs_of_plays,
@@ -70,12 +60,12 @@ from train.search_targets import (
     policy_loss,
     search_loss,
 )
-from train.selfplay_learning import value_loss
-from train.selfplay_rollout import RolloutOptions, Weights, join
-from train.selfplay_workers import GameShare, Job, workers
+from train.td_lambda.learning import value_loss
+from train.td_lambda.rollout import RolloutOptions, Weights, join
+from train.td_lambda.workers import GameShare, Job, workers
 
 LEARNING_RATE = 1e-3
-"""Of Adam at the start; it falls linearly to 0."""
+"""Learning rate of Adam at the start; it falls linearly to 0."""
 
 AVERAGED_SHARE = 0.1
 """Share of the gradient steps, the last ones, whose weights are averaged: the result."""
@@ -114,8 +104,6 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     batch_size: Count = 128
     """positions in a minibatch"""
 
-    against: PolicyName = "heuristic"
-    """opponent in evaluations, a name of the arena"""
     eval_deals: NumDeals = 500
     """validation deals on which apprentice and network are compared, for each variant"""
     test_deals: NumDeals = 500
@@ -135,81 +123,66 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
         require_opponent(self.against, self.variants)
 
 
-MAY_CHANGE = (
-    *("resume", "progress", "threads", "device", "workers", "files", "epochs"),
-    *("eval_deals", "test_deals"),
-)
-"""Arguments that may differ when a run is resumed."""
-
 DEALS_APART = 10**12
 """Seeds between the first deals of runs with successive seeds, and between the first deals of variants. A run uses
 fewer."""
 
 
-@checkpoint.unlocks_runs()
+class HeuristicShortlist(RolloutOptions):
+    """Options of games whose shortlists the heuristic chooses."""
+
+    shortlist_by_heuristic: ClassVar = True
+
+
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Play, search, learn, evaluate, and write everything to ``runs/<name>``. Return the model card."""
+    """Search, learn, evaluate, and write everything to ``runs/<name>``; returns the results."""
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    teacher = value.load(arguments.teacher).weights
-    begin(arguments)
-    play(arguments, teacher)
-    paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
-    positions, layout, searching = read(paths, value.layout_of(arguments.variants))
-    found, wanted = len(positions.seats), arguments.batch_size
-    if found < wanted:
-        raise OptionError(f"--batch-size must be at most the number of positions, {found}, got {wanted}; see --files")
-    start = time.process_time()
-    network = ValueNetwork(layout, *value.widths_of(teacher.tensors))
-    network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in teacher.tensors.items()})
-    network.to(arguments.device)
-    learn(arguments, network, positions)
-    apprentice = ValueWeights(network.weights(), arguments.variants, teacher.candidates)
-    seconds = {"search": searching, "learning": time.process_time() - start}
-    save_weights(arguments.folder / f"{arguments.name}.safetensors", apprentice)
-
-    compared = {
-        name: strengths(
-            ValueAgent(weights), arguments.against, arguments.variants, arguments.eval_deals, "validation",
-            arguments.progress,
-        )
-        for name, weights in {arguments.teacher: teacher, arguments.name: apprentice}.items()
-    }  # fmt: skip
-    print(json.dumps(compared, indent=1))
-    steps = arguments.files * arguments.games * sum(VARIANTS[variant].num_plays for variant in arguments.variants)
-    card = provenance("train.expert_iteration", arguments) | {
-        "steps": steps,
-        "positions": len(positions.seats),
-        "seconds": {phase: round(spent) for phase, spent in seconds.items()},
-        "steps_per_second": round(steps / sum(seconds.values())),
-        "validation": [{"steps": steps, "variants": compared[arguments.name]}],
-        "benchmark": strengths(
-            ValueAgent(apprentice), arguments.against, arguments.variants, arguments.test_deals, "benchmark",
-            arguments.progress,
-        ),
-    }  # fmt: skip
-    write_json(arguments.folder / f"{arguments.name}.json", card)
-    write_model_card(arguments.folder, arguments.name, card)
-    print(f"Written to {arguments.folder}: README.md, {arguments.name}.safetensors, {arguments.name}.json, positions/")
-    return card
-
-
-def begin(arguments: Arguments) -> None:
-    """Make the folder of a new run, or check a resumed one. The arguments of a resumed run must be the same."""
-    path = arguments.folder / "checkpoint.pt"
+    teacher, path = value.load(arguments.teacher).weights, arguments.folder / "checkpoint.pt"
     if arguments.resume:
-        with checkpoint.restoring(arguments, checkpoint.load(path), MAY_CHANGE):
+        may_change = (*MAY_CHANGE, "threads", "device", "workers", "files", "epochs")
+        with checkpoint.restoring(arguments, checkpoint.load(path), may_change):
             pass
-    checkpoint.begin_run(arguments.folder, arguments.resume)
-    if not arguments.resume:
-        checkpoint.save(path, arguments, {})
+    with checkpoint.locked(arguments.folder, arguments.resume):
+        if not arguments.resume:
+            checkpoint.save(path, arguments, {})
+        play(arguments, teacher)
+        paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
+        positions, layout, searching = read(paths, value.layout_of(arguments.variants))
+        found, wanted = len(positions.seats), arguments.batch_size
+        if found < wanted:
+            raise OptionError(
+                f"--batch-size must be at most the number of positions, {found}, got {wanted}; see --files"
+            )
+        start = time.process_time()
+        network = ValueNetwork(layout, *value.widths_of(teacher.tensors))
+        network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in teacher.tensors.items()})
+        network.to(arguments.device)
+        learn(arguments, network, positions)
+        apprentice = ValueWeights(network.weights(), arguments.variants, teacher.candidates)
+        seconds = {"search": searching, "learning": time.process_time() - start}
+        save_weights(arguments.weights, apprentice)
+
+        variants = {variant: VARIANTS[variant] for variant in arguments.variants}
+        steps = arguments.files * arguments.games * sum(rules.num_plays for rules in variants.values())
+        history = [
+            {
+                "steps": done,
+                "variants": strengths(
+                    ValueAgent(weights), arguments.against, variants, arguments.eval_deals, "validation"
+                ),
+            }
+            for done, weights in {0: teacher, steps: apprentice}.items()
+        ]
+        facts = {"steps": steps, "seconds": seconds, "validation": history, "positions": found}
+        return report("train.expert_iteration", arguments, ValueAgent(apprentice), variants, facts)
 
 
 # --- Playing and searching -------------------------------------------------------------------------------------------
 
 
 def file_of(arguments: Arguments, variant: str, number: int) -> Path:
-    """Return the path of some games' positions."""
+    """Return the path of a file of positions."""
     return arguments.folder / "positions" / f"{variant}-{number:05d}.npz"
 
 
@@ -224,9 +197,8 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
     """Play the games whose files are missing, and write the searched positions."""
     backend = arguments.backend
     tensors = {name: backend.array(tensor) for name, tensor in teacher.tensors.items()}
-    options = RolloutOptions(
+    options = HeuristicShortlist(
         shortlist=arguments.shortlist,
-        shortlist_by="heuristic",
         temperature=arguments.temperature,
         pool_share=arguments.opponent_share,
     )
@@ -268,7 +240,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
-    """Write positions, with the most elements of each set. The processor time that they took is written, too."""
+    """Write positions, the largest sets' sizes, and the processor time."""
     sets = split_sets(positions.features, layout)
     most = [int((elements[..., 0] > 0).sum(axis=-1).max()) for elements in sets]
 
@@ -316,7 +288,7 @@ def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, F
 
 
 def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list[npt.NDArray[np.float16]]:
-    """Return the sets in the features of plays, [n, k, E, F] each. The features are [n, k, layout.size]."""
+    """Return the sets in the features [n, k, layout.size] of plays, [n, k, E, F] each."""
     ends = np.cumsum([most * size for most, size in layout.sets])
     parts = np.split(features, ends, axis=2)[:-1]
     return [part.reshape(*part.shape[:2], *shape) for part, shape in zip(parts, layout.sets, strict=True)]
@@ -326,9 +298,7 @@ def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list
 
 
 def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets) -> None:
-    """Take the gradient steps and average the last weights.
-
-    The network has their mean afterwards.
+    """Take the gradient steps, and average the last weights.
 
     Args:
         arguments: of the run.
@@ -368,7 +338,3 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
         if step >= steps * (1 - AVERAGED_SHARE) - 1:
             averaged.update_parameters(network)
     network.load_state_dict(averaged.module.state_dict())
-
-
-if __name__ == "__main__":
-    run_script(main, Arguments, "train.expert_iteration", __doc__)

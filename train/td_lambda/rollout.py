@@ -1,6 +1,6 @@
-"""Self-play of whole rounds by a value network, and TD(lambda) targets.
+"""Games of whole rounds, and TD(lambda) targets for their afterstates.
 
-The targets are for the afterstates that were reached. Actions are sampled from a softmax over the values of the
+Actions are sampled from a softmax over the values of the
 afterstates. Targets are lambda-returns in their forward view (Sutton & Barto, Reinforcement Learning, 2nd edition,
 chapter 12), for every seat at every play. The predicted cost of exploration is added to them. This is Q(lambda) with
 off-policy corrections (Harutyunyan, Bellemare, Stepleton & Munos, ALT 2016), which learns the values of the greedy
@@ -9,10 +9,9 @@ policy.
 Axes: n games that are not over, m candidate plays of all of them, P players, B afterstates.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
 from train.common.options import CheckedOptions, CountOrZero, Positive, Share
-
-ShortlistBy = Literal["rollout-policy", "heuristic"]
+from train.common.timer import PhaseTimer
 
 Weights = dict[str, Floats]
 """Weights of a value network by name, as `quincunx_agents.networks.value` takes them; arrays of a `Backend`."""
@@ -35,36 +33,15 @@ Weights = dict[str, Floats]
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of past snapshots."""
 
-Phase = Literal["environment", "acting", "learning"]
-"""Uses of processor time: engine and observations, choosing actions, gradient steps."""
-
-
-class PhaseTimer:
-    """Processor time by `Phase`, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[Phase, float] = dict.fromkeys(get_args(Phase), 0.0)
-        self._now = time.process_time()
-
-    def skip(self) -> None:
-        """Discard the time since the last call."""
-        self._now = time.process_time()
-
-    def add(self, phase: Phase) -> None:
-        """Count the time since the last call for a phase."""
-        now = time.process_time()
-        self.seconds[phase] += now - self._now
-        self._now = now
-
 
 @dataclass
 class RolloutOptions(CheckedOptions):
-    """Options of the self-play games and of the targets computed from them."""
+    """Options of the games and of the targets computed from them."""
 
     shortlist: CountOrZero = 6
     """actions of a state that are evaluated while training; 0: all"""
-    shortlist_by: ShortlistBy = "rollout-policy"
-    """chooses them: the rollout policy, which is faster, or the heuristic, as a trained network plays"""
+    shortlist_by_heuristic: ClassVar = False
+    """Whether the heuristic chooses them, as for a trained network, instead of the faster rollout policy."""
     temperature: Positive = 1.0
     """of the softmax over action values while exploring, in points"""
     pool_share: Share = 0.25
@@ -117,14 +94,11 @@ class Prediction(NamedTuple):
     to_come: Floats
     """[m, SEATS]: points after the play, for each seat from the mover on."""
     logits: Floats
-    """[m]: of the softmax policy."""
+    """[m]: logits of the softmax policy."""
 
 
 class Result(NamedTuple):
-    """Result of a game against a member of the pool.
-
-    Its fields are the arguments of `train.common.opponents.Pool.count`.
-    """
+    """Result against a member of the pool, for `train.common.opponents.Pool.count`."""
 
     member: int
     share: float
@@ -132,9 +106,7 @@ class Result(NamedTuple):
 
 
 class CandidateTable:
-    """Values of the candidate plays of n states, [m], as a table.
-
-    The table is [n, M].
+    """Arrangement of the candidate plays of n states, [m], as a table [n, M].
 
     Args:
         rows: int64 [m], ascending: state of each play; every state has at least one.
@@ -157,19 +129,19 @@ class Positions(NamedTuple):
     """n games before a play, and their m candidate plays."""
 
     games: Any
-    """With the same seat to move at the same stage of a round, none over."""
+    """Games with the same seat to move at the same stage of a round, none over."""
     is_learner: Bools
     """[n]: whether the learner is to move."""
     afterstates: Afterstates
-    """Of the candidate plays."""
+    """Afterstates of the candidate plays."""
     table: CandidateTable
     """Arranges values of the candidate plays by game."""
     logits: Floats
-    """[m]: of the learner's policy."""
+    """[m]: logits of the learner's policy."""
 
 
 Watch = Callable[[Positions], object]
-"""Sees the positions of `play_games`."""
+"""Function that sees the positions of `play_games`."""
 
 
 def play_games(
@@ -184,9 +156,7 @@ def play_games(
     backend: Backend = NUMPY,
     watch: Watch | None = None,
 ) -> tuple[ValueTargets, list[Result]]:
-    """Play one round of each game.
-
-    Return TD(lambda) targets of all seats' plays, and results against the pool.
+    """Play a round of each game; return targets and results.
 
     Args:
         options: see `RolloutOptions`.
@@ -219,7 +189,7 @@ def play_games(
         shortlist = np.zeros_like(mask)
         shortlist[has_fixed, fixed[has_fixed]] = True  # the action of a fixed agent is the only one to evaluate
         if len(by_network):
-            if options.shortlist and options.shortlist_by == "rollout-policy":
+            if options.shortlist and not options.shortlist_by_heuristic:
                 tried = rollout_policy.candidate_actions(now.fork(by_network), options.shortlist)
             else:
                 pieces = {name: piece[by_network] for name, piece in observation.items()}
@@ -282,9 +252,7 @@ def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, te
 
 
 def sample_opponents(pool: Opponents, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
-    """Assign the seats of all games, int64 [games, players].
-
-    -1 is the learner, another number an index into the pool.
+    """Assign seats, int64 [games, players]: -1 the learner, others pool indices.
 
     Args:
         pool: the opponents.
@@ -335,9 +303,9 @@ def results(members: Ints, batch: Any) -> list[Result]:
 def td_lambda_targets(
     history: Sequence[Transition], games: int, players: int, td_lambda: float, backend: Backend = NUMPY
 ) -> ValueTargets:
-    """Compute the lambda-returns of all seats after every play.
+    """Compute the lambda-returns of all seats, from the last play back.
 
-    They are computed from the last play to the first. The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1)
+    The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1)
     - V_(t+1)), undiscounted. r' is the further reward and V the value predicted after a play. E is the value predicted
     before it: immediate reward + V of the greedy play, or of the one chosen. Only afterstates that the network
     evaluated become targets.

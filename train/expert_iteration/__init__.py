@@ -1,0 +1,1 @@
+"""Expert iteration: a network learns what a search with it finds."""

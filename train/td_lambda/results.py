@@ -1,0 +1,65 @@
+"""Stored results of the named settings: ``<name>.json`` of their runs in ``docs/training/<setting>``.
+
+A network of the package whose card names a setting is a stored result, too.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quincunx_agents.networks.value import WEIGHTS
+from quincunx_env.arena.statistics import Estimate
+from train.common.model_card import VARIANTS
+from train.td_lambda.settings import SETTINGS
+
+RESULTS = Path(__file__).parents[2] / "docs" / "training"
+
+Facts = dict[str, Any]
+"""Facts of a run, as `train.common.run.report` writes them."""
+
+
+def stored_runs(setting: str) -> list[Facts]:
+    """Return the facts of the stored runs of a setting, by seed."""
+    paths = [*sorted((RESULTS / setting).glob("*.json")), WEIGHTS / f"{setting}.json"]
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+    return [run for run in found if f"train.td_lambda {setting}" in run["command"]]
+
+
+def minutes(run: Facts) -> float:
+    """Return the processor time of a run's training, in minutes."""
+    return float(sum(run["seconds"].values())) / 60
+
+
+def seeds(runs: Sequence[Facts]) -> str:
+    """Return the number of runs as text."""
+    return "1 seed" if len(runs) == 1 else f"{len(runs)} seeds"
+
+
+def reached(runs: Sequence[Facts]) -> str:
+    """Return the results of a setting's runs as text, in each variant.
+
+    The interval is over deals, or over several runs.
+    """
+    texts = []
+    for variant in (variants := [*runs[0]["benchmark"]]):
+        found = [run["benchmark"][variant] for run in runs]
+        name, scale, unit = ("mean", 1, "") if "mean" in found[0] else ("win_rate", 100, " %")
+        figures = [scale * each[name] for each in found]
+        estimate = Estimate(*(scale * found[0][f"{name}{end}"] for end in ("", "_low", "_high")))
+        estimate = Estimate.of_mean(np.array(figures)) if len(found) > 1 else estimate
+        text = f"{estimate.value:.1f} ({estimate.low:.1f} to {estimate.high:.1f}){unit}"
+        texts.append(text if len(variants) == 1 else f"{VARIANTS[variant]} {text}")
+    return ", ".join(texts)
+
+
+def listing() -> str:
+    """List all settings, with what they reach and cost."""
+    width, lines = max(map(len, SETTINGS)) + 2, list[str]()
+    for name, setting in SETTINGS.items():
+        runs = stored_runs(name)
+        result = f"{reached(runs)} in {np.mean([*map(minutes, runs)]):.1f} min" if runs else "not run again"
+        lines.append(f"    {name:{width}}{setting.plays}: {result}")
+    return "\n".join(lines)

@@ -1,0 +1,144 @@
+"""Options of TD(lambda), and its named settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from quincunx_agents.games import VARIANTS
+from quincunx_agents.networks import value
+from quincunx_env.arena import resolve
+from train.common.evaluation import require_opponent
+from train.common.options import (
+    Count,
+    CountOrZero,
+    NumDeals,
+    RunName,
+    ScheduleOptions,
+    Setting,
+    Share,
+    Valid,
+)
+from train.td_lambda.learning import LearningOptions
+from train.td_lambda.rollout import RolloutOptions
+
+ALL_PLAYS = {"candidates": 0, "shortlist": 0}
+"""Every play is evaluated."""
+
+EXACT = {**ALL_PLAYS, "greedy_targets": False, "games": 256}
+"""Settings of docs/optimal_play.md."""
+
+SOLITAIRE = {"variants": ("solitaire",), "candidates": 0, "temperature": 2.0, "td_lambda": 0.7, "updates": 24}
+
+SPIRAL = {**ALL_PLAYS, "td_lambda": 0.95, "games": 256}
+
+SETTINGS: Mapping[str, Setting] = {
+    "solitaire": Setting(
+        "the solitaire",
+        {
+            **SOLITAIRE,
+            **{"shortlist": 12, "iterations": 75, "shares": 1},
+            **{"eval_every": 12, "checkpoint_every": 25},
+        },
+    ),
+    "solitaire-long": Setting(
+        "the solitaire, a million environment steps",
+        {
+            **SOLITAIRE,
+            **{"shortlist": 24, "iterations": 434, "replay": 20, "averaging": 0.2, "set_width": 64, "width": 192},
+            **{"eval_every": 43, "eval_deals": 1000},
+        },
+    ),
+    "two-players": Setting("two players, both starts", {"variants": ("2-corners", "2-open")}),
+    "three-four-players": Setting(
+        "three and four players, both starts", {"variants": ("3-corners", "4-corners", "3-open", "4-open")}
+    ),
+    "spiral": Setting("the spiral game", {**SPIRAL, "variants": ("spiral",), "iterations": 300}),
+    "spiral-end": Setting(
+        "the spiral game scored at the end, 30 % with options",
+        {
+            **SPIRAL,
+            **{"variants": ("spiral-end",), "iterations": 200, "options_share": 0.3, "averaging": 0.2},
+            **{"set_width": 64, "width": 192},
+        },
+    ),
+    "mini": Setting(
+        "the mini variant, solitaire",
+        {**EXACT, "variants": ("mini",), "iterations": 100, "temperature": 2.0, "td_lambda": 0.7, "updates": 24},
+    ),
+    "mini-2": Setting(
+        "the mini variant, two players",
+        {
+            **EXACT,
+            **{"variants": ("mini-2",), "iterations": 200, "checkpoint_every": 10, "keep_weights": True},
+        },
+    ),
+    "best-response": Setting(
+        "two players from corners, against `value`",
+        {
+            **{"variants": ("2-corners",), "init_from": "two-players", "set_width": 128, "width": 384},
+            **{"baselines": ("value",), "pool_share": 1.0, "snapshot_every": 1000, "against": "value"},
+            "iterations": 100,
+        },
+    ),
+}
+"""Named settings. The first is the default."""
+
+
+@dataclass
+class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
+    """Every option of a run."""
+
+    SETTINGS: ClassVar = SETTINGS
+
+    name: RunName = "solitaire"
+    """the run's folder below ``runs``, by default the setting; an earlier run of that name is renamed"""
+    seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
+    """of the deals, the initial weights and the exploration"""
+    variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
+    """variants to learn, names of `quincunx_agents.games.VARIANTS`, all of one game"""
+    init_from: str | None = None
+    """name of a shipped network whose weights are the initial ones; None: random initialisation"""
+    iterations: Count = 700
+    """each plays games and then takes gradient steps"""
+    games: Count = 192
+    """games in an iteration, of all variants together"""
+    options_share: Share = 0.0
+    """share of the games of each variant that are played with options drawn at random in each iteration"""
+    shares: Count = 2
+    """parts of the games of each variant, which as many processes can play"""
+    candidates: CountOrZero = 12
+    """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
+
+    baselines: tuple[str, ...] = ()
+    """agents that are in the pool from the start, names of the arena"""
+    snapshot_every: Count = 50
+    """iterations after which a snapshot of the learner joins the pool"""
+
+    averaging: Share = 0.0
+    """share of the iterations so far over which a moving average of the weights plays, and is the result; 0: none"""
+    set_width: Count = 48
+    """units of the layers that encode a cell or a card"""
+    width: Count = 128
+    """units of the first hidden layer of the trunk; the second has half as many"""
+
+    eval_every: Count = 100
+    """iterations between evaluations"""
+    eval_deals: NumDeals = 100
+    """validation deals of an evaluation, for each variant; several players play each from every seat"""
+    checkpoint_every: Count = 50
+    """iterations between checkpoints"""
+    keep_weights: bool = False
+    """keep the weights of every checkpoint, as ``weights/<iteration>.safetensors``"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = [variant for variant in self.variants if variant not in VARIANTS]
+        if unknown or not self.variants:
+            raise ValueError(f"--variants must be of {', '.join(VARIANTS)}, got {unknown or 'none'}")
+        if len({type(VARIANTS[variant]) for variant in self.variants}) != 1:
+            raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
+        if self.init_from is not None and self.init_from not in value.SHIPPED:
+            raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
+        for name in self.baselines:
+            resolve(name)
+        require_opponent(self.against, self.variants)

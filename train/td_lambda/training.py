@@ -1,0 +1,221 @@
+"""The training loop of TD(lambda).
+
+Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
+iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
+learner has all seats of a game, except in a share of the games. There it has one seat; a member of a pool, a past
+snapshot or a fixed agent, has the others. Actions are sampled from a softmax over their values.
+
+All randomness of an iteration follows from the seed and its number, and rounds are played to their end. A run therefore
+continues exactly where it stopped, with any number of processes. It needs only the learning and the playing weights,
+optimizer, replay and pool.
+"""
+
+from collections import deque
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quincunx_env.utils.errors import requires_extra
+
+with requires_extra("train"):
+    import torch
+
+from quincunx_agents.afterstates import NUMPY
+from quincunx_agents.games import VARIANTS, with_options
+from quincunx_agents.networks import value
+from quincunx_agents.networks.value import ValueAgent, save_weights
+from quincunx_agents.torch import ValueNetwork
+from quincunx_env.arena import resolve
+from quincunx_env.core.policy import Agent
+from train.common.opponents import Member, Pool
+from train.common.options import OptionError
+from train.common.run import Run
+from train.common.timer import PhaseTimer
+from train.td_lambda.learning import learn
+from train.td_lambda.rollout import ValueTargets, Weights, join
+from train.td_lambda.settings import Arguments
+from train.td_lambda.workers import GameShare, Job, Played, play, workers
+
+MAY_CHANGE = ("keep_weights", "device", "threads", "workers")
+"""Further options that may differ when a run is resumed."""
+
+DEALS_APART = 10**12
+"""Seeds between the first deals of runs with successive seeds: more than a run can use."""
+
+
+def main(arguments: Arguments) -> dict[str, Any]:
+    """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
+    learner = Learner(arguments)
+    variants = {variant: VARIANTS[variant] for variant in arguments.variants}
+    run = Run("train.td_lambda", arguments, learner, variants, arguments.iterations, MAY_CHANGE)
+    with run.begun(), workers(play, arguments.num_workers, arguments.backend) as start:
+        run.record()
+        if not run.finished:
+            results = start(learner.next_job())
+        while not run.finished:
+            run.advance(1, learner.receive(results(), run.timer))
+            if not run.finished:
+                results = start(learner.next_job())
+            run.timer.skip()
+            run.log("loss/value", learner.learn())
+            run.timer.add("learning")
+            run.record()
+        return run.report(pool=learner.pool.win_rates())
+
+
+class Learner:
+    """Network, optimizer, replay and pool of opponents.
+
+    Args:
+        arguments: of the run.
+
+    Attributes:
+        iteration: number of iterations that have been played.
+        averaged: moving average of the weights over the iterations, the result.
+        acting: weights that play the next iteration, one averaging step behind.
+    """
+
+    def __init__(self, arguments: Arguments) -> None:
+        torch.set_num_threads(arguments.threads)
+        torch.manual_seed(arguments.seed)
+        self.arguments = arguments
+        self.network = ValueNetwork(value.layout_of(arguments.variants), arguments.set_width, arguments.width)
+        if arguments.init_from:
+            initial = value.load(arguments.init_from).weights.tensors
+            try:
+                self.network.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in initial.items()})
+            except RuntimeError:
+                raise OptionError(
+                    f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
+                ) from None
+        self.network.to(arguments.device)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=arguments.learning_rate)
+        self.pool = Pool(Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
+        self.replay = deque[ValueTargets](maxlen=arguments.replay)
+        self.iteration = 0
+        self.averaged = self.acting = self._weights()
+
+    def _weights(self) -> Weights:
+        """Return a copy of the weights as arrays of the backend. The backend is on the network's device."""
+        if self.arguments.backend == NUMPY:
+            return self.network.weights()
+        return {name: tensor.detach().clone() for name, tensor in self.network.state_dict().items()}
+
+    # --- Playing -----------------------------------------------------------------------------------------------------
+
+    def next_job(self) -> Job:
+        """Return the games of the next iteration."""
+        arguments, iteration = self.arguments, self.iteration + 1
+        games = -(-arguments.games // len(arguments.variants))
+        seed = DEALS_APART * (arguments.seed + 1) + iteration * games
+        plain = games - int(games * arguments.options_share)
+        cuts = [plain * number // arguments.shares for number in range(arguments.shares + 1)]
+        parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts)]
+        rng = np.random.default_rng([arguments.seed, iteration])
+        options_of = {variant: with_options(variant) or [variant] for variant in arguments.variants}
+        parts += [(str(rng.choice(options_of[variant])), plain, games) for variant in arguments.variants]
+        shares = [
+            GameShare(variant, stop - start, seed + start, (arguments.seed, iteration, number))
+            for number, (variant, start, stop) in enumerate(parts)
+            if start < stop
+        ]
+        members = [
+            Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
+            for each in self.pool.members
+        ]
+        return Job(arguments, self.acting, Pool(members), shares)
+
+    def receive(self, played: list[Played], timer: PhaseTimer) -> int:
+        """Take in the games of an iteration; return their environment steps.
+
+        Its targets join the replay, its results and processor times are counted, and a snapshot may join the pool.
+        Steps after which the values follow from the rules are not learned from, and are not counted.
+        """
+        self.replay.append(join([each.targets for each in played], self.arguments.backend))
+        for each in played:
+            timer.include(each.seconds)
+            for result in each.results:
+                self.pool.count(*result)
+        self.acting = self.averaged
+        if self.iteration and self.iteration % self.arguments.snapshot_every == 0:
+            self.pool.add(f"iteration {self.iteration}", self.acting)
+        self.iteration += 1
+        return len(self.replay[-1].seats)
+
+    # --- Learning ----------------------------------------------------------------------------------------------------
+
+    def learn(self) -> float:
+        """Take the gradient steps of an iteration; return the loss.
+
+        The average of the weights moves, too (Polyak & Juditsky, SIAM J. Control Optim. 30, 1992).
+        """
+        arguments = self.arguments
+        for group in self.optimizer.param_groups:
+            group["lr"] = arguments.learning_rate * (1 - (self.iteration - 1) / arguments.iterations)
+        rng = np.random.default_rng([arguments.seed, self.iteration])
+        loss = learn(arguments, self.network, self.optimizer, self.replay, rng)
+        self.average()
+        return loss
+
+    def average(self) -> None:
+        """Move the average towards the latest weights."""
+        kept = 1 - 1 / (1 + self.arguments.averaging * (self.iteration - 1))
+        latest = self._weights()
+        self.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in self.averaged.items()}
+
+    # --- Files -------------------------------------------------------------------------------------------------------
+
+    def agent(self) -> ValueAgent:
+        """Return the agent of the averaged weights, for inference with NumPy."""
+        tensors = {name: self.arguments.backend.to_numpy(array) for name, array in self.averaged.items()}
+        return ValueAgent(value.ValueWeights(tensors, self.arguments.variants, self.arguments.candidates))
+
+    def write_weights(self, path: Path) -> None:
+        """Write the averaged weights, and keep them if wanted."""
+        weights = self.agent().weights
+        save_weights(path, weights)
+        if self.arguments.keep_weights:
+            kept = path.parent / "weights" / f"{self.iteration}.safetensors"
+            kept.parent.mkdir(exist_ok=True)
+            save_weights(kept, weights)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps. A member of the pool without tensors is a baseline."""
+        pool: list[list[Any]] = []
+        for member in self.pool.members:
+            snapshot = member.opponent if isinstance(member.opponent, dict) else {}
+            pool.append([member.name, member.won, member.games, _tensors(snapshot)])
+        return {
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "averaged": _tensors(self.averaged),
+            "acting": _tensors(self.acting),
+            "replay": [[torch.as_tensor(part) for part in targets] for targets in self.replay],
+            "pool": pool,
+            "iteration": self.iteration,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `get_state` returned."""
+        array = self.arguments.backend.array
+
+        def arrays(tensors: dict[str, torch.Tensor]) -> Weights:
+            return {name: array(tensor) for name, tensor in tensors.items()}
+
+        self.network.load_state_dict(state["network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.averaged, self.acting = arrays(state["averaged"]), arrays(state["acting"])
+        for features, *others in state["replay"]:
+            self.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
+        baselines = {member.name: member.opponent for member in self.pool.members}  # the file names no others
+        self.pool.members = [
+            Member[Agent | Weights](name, arrays(tensors) if tensors else baselines[name], won, games)
+            for name, won, games, tensors in state["pool"]
+        ]
+        self.iteration = state["iteration"]
+
+
+def _tensors(arrays: Weights) -> dict[str, torch.Tensor]:
+    return {name: torch.as_tensor(array) for name, array in arrays.items()}
