@@ -42,7 +42,7 @@ save_policy(model, "mine.safetensors")
 
 agent = SB3PolicyAgent(model.policy, observer)
 game = Game.from_seed(Rules(), seed=0)
-render.save("heat_map.svg", game, values=agent.probabilities(game))  # percent, the best card of each cell
+render.save("heat_map.svg", game, values=agent.probabilities(game), unit="percent")  # the best card of each cell
 
 results = {name: evaluate(name, options.deals) for name in ("uniform", "greedy", "heuristic")}
 results["mine"] = evaluate(agent, options.deals)

@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     play: tuple[int, int] | None
     candidates: int | None
     values: Mapping[int, float] | npt.ArrayLike | None
+    unit: str
     portion: svg.Portion
     theme: svg.ThemeName
     scale: float
@@ -53,6 +54,7 @@ def to_svg(
     play: tuple[int, int] | None = None,
     candidates: int | None = None,
     values: Mapping[int, float] | npt.ArrayLike | None = None,
+    unit: str = "",
     portion: svg.Portion = "table",
     theme: svg.ThemeName = "dark",
     scale: float = 1.0,
@@ -66,7 +68,9 @@ def to_svg(
         candidates: a card, to show its points and draws in every cell where it may be played.
         values: a number for each cell (NaN for none), or a mapping from some cells. Empty cells show their numbers, and
             a colour on a scale from the lowest to the highest. Of numbers [cards, cells], such as
-            ``quincunx_env.arena.explain`` returns, each cell shows the highest.
+            ``quincunx_env.arena.explain`` returns, each cell shows the highest and its card; a legal cell without one
+            says so.
+        unit: of the values, such as ``"points"``, shown in the corner of the grid.
         portion: the whole ``"table"``, the ``"grid"`` alone or the ``"hand"`` alone.
         theme: ``"dark"`` or ``"light"``.
         scale: factor of the size, 0.05 to 20.
@@ -81,6 +85,7 @@ def to_svg(
     """
     spec = spec_of(game.rules)
     scene = spec.scene(game, seat)
+    numbers, cards = _by_cell(game, values)
     return svg.draw(
         scene,
         portion=portion,
@@ -89,21 +94,26 @@ def to_svg(
         candidates=[]
         if candidates is None
         else [spec.candidate(game, candidates, cell) for cell in sorted(scene.legal)],
-        values=_by_cell(game, values),
+        values=numbers,
+        cards=cards,
+        unit=unit,
         scale=scale,
     )
 
 
-def _by_cell(game: Game, values: Mapping[int, float] | npt.ArrayLike | None) -> dict[int, float]:
+def _by_cell(
+    game: Game, values: Mapping[int, float] | npt.ArrayLike | None
+) -> tuple[dict[int, float], dict[int, int] | None]:
+    """Return values by cell, and their cards if these are given."""
     if isinstance(values, Mapping):
         last = game.rules.num_cells - 1
-        return {check_integer("cell", cell, 0, last): value for cell, value in values.items()}
+        return {check_integer("cell", cell, 0, last): value for cell, value in values.items()}, None
     if values is None:
-        return {}
+        return {}, None
     table = np.asarray(values, np.float64)
     if table.shape == (game.rules.num_cards, game.rules.num_cells):
-        table = np.fmax.reduce(table)  # the highest that is not NaN
-    return dict(enumerate(table.reshape(game.rules.num_cells).tolist()))
+        return svg.best_cards(table.tolist())
+    return dict(enumerate(table.reshape(game.rules.num_cells).tolist())), None
 
 
 def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Frame:

@@ -201,8 +201,8 @@ def _positions(
         position["caption"] = minus(". ".join([*caption, *([end.headline] if end else [])]))
         if values and not game.over and scene.pending is None and seat in (None, game.mover):
             table = _table(values(game), game)
-            known = dict(enumerate(np.fmax.reduce(table).tolist()))
-            position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known))
+            known, cards = svg.best_cards(table.tolist())
+            position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known, cards=cards))
             thoughts = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
             position["thoughts"] = minus(thoughts)
         yield position

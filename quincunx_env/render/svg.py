@@ -6,11 +6,11 @@ carry attributes: cells ``data-cell``, cards of the hand ``data-card``.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from numbers import Real
 from typing import Literal, NamedTuple
 from unicodedata import normalize
@@ -105,6 +105,8 @@ def draw(
     play: ScoredPlay | None = None,
     candidates: Iterable[ScoredPlay] = (),
     values: Mapping[int, float] | None = None,
+    cards: Mapping[int, int] | None = None,
+    unit: str = "",
     marked: Iterable[int] = (),
     scale: float = 1.0,
 ) -> str:
@@ -118,6 +120,8 @@ def draw(
         play: a candidate to show with its parts, in place of the last play.
         candidates: plays to show as points and draws in their cells.
         values: numbers to show in empty cells, with a colour on a scale from the lowest to the highest.
+        cards: the card of each value, drawn below it. A legal cell without one shows "no value".
+        unit: of the values, shown in the corner of the grid.
         marked: cells to put a frame around.
         scale: factor of the size; 1 draws a table of 960 x 640 pixels.
 
@@ -135,8 +139,18 @@ def draw(
         raise ValueError(f"portion must be one of table, grid, hand, got {portion!r}")
     if not isinstance(scale, Real) or not MIN_SCALE <= scale <= MAX_SCALE:
         raise ValueError(f"scale must be a number from {MIN_SCALE} to {MAX_SCALE}, got {scale!r}")
-    drawing = _Drawing(scene, theme, marked)
+    drawing = _Drawing(scene, theme, marked, cards, unit)
     return drawing.svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
+
+
+def best_cards(values: Sequence[Sequence[float]]) -> tuple[dict[int, float], dict[int, int]]:
+    """Return the highest value of each cell, and its card. NaN stands for no value."""
+    numbers, cards = dict[int, float](), dict[int, int]()
+    for card, row in enumerate(values):
+        for cell, value in enumerate(row):
+            if isfinite(value) and value > numbers.get(cell, -inf):
+                numbers[cell], cards[cell] = value, card
+    return numbers, cards
 
 
 def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
@@ -224,10 +238,19 @@ class _Drawing:
     The elements are in the order in which they are painted.
     """
 
-    def __init__(self, scene: Scene, theme: Theme, marked: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        theme: Theme,
+        marked: Iterable[int] = (),
+        cards: Mapping[int, int] | None = None,
+        unit: str = "",
+    ) -> None:
         self.scene = scene
         self.theme = theme
         self.marked = marked
+        self.cards = cards
+        self.unit = unit
         self.where: TableLayout = layout_scene(scene)
         self.lines: list[str] = []
         self.defined: dict[str, str] = {}
@@ -429,7 +452,7 @@ class _Drawing:
         if taken:
             self.card(scene.faces[scene.board[cell]], rect)
         elif cell in known:
-            self._value(rect, known[cell], min(known.values()), max(known.values()), candidate)
+            self._value(cell, rect, known[cell], min(known.values()), max(known.values()), candidate)
         elif candidate:
             self._rect(rect, theme.cell, 8, theme.line, 1.5)
             self._points(rect, candidate)
@@ -439,11 +462,15 @@ class _Drawing:
                 self._frame(rect, 2.5, 2.5, theme.accent)
         elif legal:
             self._rect(rect, theme.cell, 8, theme.line, 1.5 if active else 0.75)
+            if self.cards is not None:
+                self._write("no value", *rect.centre, 15, theme.quiet, 0.5, room=rect.width - 8)
         elif scene.max_side == scene.side:
             self._rect(rect, theme.cell, 8)
         self._close()
 
-    def _value(self, rect: Rect, value: float, low: float, high: float, candidate: ScoredPlay | None) -> None:
+    def _value(
+        self, cell: int, rect: Rect, value: float, low: float, high: float, candidate: ScoredPlay | None
+    ) -> None:
         share = (value - low) / (high - low) if high > low else 1.0
         step = min(int(share * (len(HEAT) - 1)), len(HEAT) - 2)
         part = share * (len(HEAT) - 1) - step
@@ -452,8 +479,13 @@ class _Drawing:
         words = f"{value:.0f}" if abs(value) >= 100 or value == round(value) else f"{value:.1f}"
         x, y = rect.centre
         ink = INK if share > 0.5 else "#f4f6f4"
-        self._write(words, x, y - (9 if candidate else 0), 23, ink, 0.5, "print", rect.width - 8)
-        if candidate:
+        card = (self.cards or {}).get(cell)
+        above = 9 if candidate else 0.3 * rect.height if card is not None else 0
+        self._write(words, x, y - above, 23, ink, 0.5, "print", rect.width - 8)
+        if card is not None:
+            small = Rect(x - 0.26 * rect.width, y - 0.1 * rect.height, 0.52 * rect.width, 0.52 * rect.height)
+            self.card(self.scene.faces[card], small)
+        elif candidate:
             draws = f" ·{candidate.draws}" if candidate.draws else ""
             self._write(f"{candidate.points:+}{draws}", x, y + 19, 16, ink, 0.5, room=rect.width - 8)
 
@@ -468,8 +500,9 @@ class _Drawing:
             self._chip(_draws(play.draws), x, y + 20, DRAW)
 
     def _numbers(self) -> None:
-        """Write the numbers of rows and columns."""
+        """Write the numbers of rows and columns, and the unit of values."""
         scene, cells = self.scene, self.where.cells
+        self._write(self.unit, 8, 50, 13, self.theme.quiet)
         for row in scene.rows:
             rect = cells[row * scene.side + scene.columns[0]]
             self._write(str(row), 25, rect.centre[1], 16, self.theme.quiet, 0.5)

@@ -36,6 +36,8 @@ from tests.pictures import TOLERANCE, difference
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")})
+COLLAPSED = {"tags": ["hide-cell"], "jupyter": {"source_hidden": True}}
+"""Metadata of a cell with a solution, collapsed on the site and in JupyterLab."""
 MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
 
 
@@ -233,13 +235,17 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
     for cell in notebook["cells"]:
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
-        assert not cell["metadata"]
+        assert cell["metadata"] in ({}, COLLAPSED)
         assert not MACHINE.search("".join(cell["source"]))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_have_exercises(path: Path) -> None:
-    assert re.search(r"^## Exercises\n\n1\. .*\*Hint:\*", text_of(path), re.MULTILINE | re.DOTALL)
+def test_notebooks_have_exercises_with_solutions(path: Path) -> None:
+    exercises = text_of(path).partition("## Exercises\n\n")[2].partition("## ")[0]
+    asked = re.findall(r"^(\d)\. .*?\*Hint:\*", exercises, re.MULTILINE | re.DOTALL)
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    solved = ["".join(cell["source"]) for cell in cells if cell["metadata"] == COLLAPSED]
+    assert [re.split(r"\W", solution.removeprefix("# "))[0] for solution in solved] == asked != []
 
 
 def test_the_analysis_shows_no_missing_values_as_numbers() -> None:

@@ -210,6 +210,24 @@ def test_values_and_candidates() -> None:
         render.frame(game, values=[1.0, 2.0])
 
 
+def test_values_of_cards_show_the_best_card_their_unit_and_cells_without_one() -> None:
+    game = new_game(Rules(), 0)
+    first, second = game.hand(0)[:2]
+    values = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
+    values[first, 5], values[second, 5], values[first, 6] = 1.0, 2.0, -3.0
+    picture = render.to_svg(game, values=values, unit="points", portion="grid")
+    shown = dict(
+        re.findall(
+            r'<g class="cell \w+" data-cell="(\d+)"[^>]*>(.*?)(?=<g class="cell|<g class="marks")', picture, re.DOTALL
+        )
+    )
+    words = [spec_of(game.rules).scene(game).faces[card].words for card in (second, first)]
+    assert [re.findall("<title>(.*)</title>", shown[cell]) for cell in ("5", "6")] == [[word] for word in words]
+    assert all('aria-label="no value"' in shown[str(cell)] for cell in game.legal_cells() if cell not in (5, 6))
+    assert picture.count('aria-label="points"') == 1
+    assert "no value" not in render.to_svg(game, values={5: 1.0})
+
+
 @pytest.mark.parametrize("scale", [0.5, 1.0, 1.7])
 def test_pictures_of_any_size(scale: float) -> None:
     game = new_game(Rules(2), 0)
