@@ -69,10 +69,7 @@ def test_runs_are_collected(folder: Path) -> None:
     assert scores == {"tiny": [[pytest.approx(each.value, abs=1e-5)] for each in values]}, "[runs, tasks]"
     assert (folder / "learning_curves.png").stat().st_size > 1000
 
-    for wrong, message in (
-        ((runs[0],), r"2 runs or more with different seeds are needed, got \[1\]"),
-        ((runs[0], runs[0]), "different seeds"),
-    ):
+    for wrong, message in (((runs[0],), r"2 runs or more with .* needed, got \[1\]"), ((runs[0],) * 2, "seeds")):
         with pytest.raises(collect.RunError, match=message):
             collect.collect("tiny", [*wrong], folder, min_seeds=2, deals=20)
     with pytest.raises(collect.RunError, match="unknown method 'huge'"):

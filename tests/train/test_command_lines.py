@@ -293,14 +293,3 @@ def test_the_usage_names_the_command(
         runpy.run_module(module, run_name="__main__", alter_sys=False)
     assert not end.value.code
     assert capsys.readouterr().out.startswith(f"usage: python -m {module} ")
-
-
-def test_the_script_for_ray_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.setattr(sys, "argv", ["anything", "--help"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("train.rllib", run_name="__main__")
-    assert end.value.code == 2
-    assert capsys.readouterr().err == 'error: this program needs ray: pip install "quincunx_env[rllib]"\n'

@@ -43,12 +43,3 @@ def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines() -> None:
     for name, result in {"mine": results["heuristic"], **results}.items():
         assert f"| {name} | 10 | {result['mean']:.1f} | {result['mean_low']:.1f} to " in card.text
     assert [result.metric_value for result in card.data.eval_results] == [results["heuristic"]["mean"]]
-
-
-def test_a_card_links_the_learning_curve_beside_it(tmp_path: Path) -> None:
-    facts = json.loads((WEIGHTS / f"{SHIPPED[0]}.json").read_text(encoding="utf-8"))
-    write_model_card(tmp_path, "net", facts)
-    assert "![" not in (tmp_path / "README.md").read_text(encoding="utf-8")
-    (tmp_path / "learning_curve.png").touch()
-    write_model_card(tmp_path, "net", facts)
-    assert "![learning curve](learning_curve.png)" in (tmp_path / "README.md").read_text(encoding="utf-8")
