@@ -158,7 +158,9 @@ def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPat
         if module == "train.exact.equilibrium":
             pytest.importorskip("pyspiel")
         if module.split(".")[0] in {"quincunx_env", "train"}:
-            assert module == "quincunx_env" or not spec.submodule_search_locations, f"{command} runs a package"
+            if module != "quincunx_env" and spec.submodule_search_locations:
+                spec = find_spec(f"{module}.__main__")
+            assert spec is not None, f"{command} runs {module}, which is not a program"
             text = Path(str(spec.origin)).read_text(encoding="utf-8")
             reads = module == "quincunx_env" or any(
                 call in text for call in ("tyro", "parse(", "parse_args(", "run_script(")
