@@ -76,7 +76,7 @@ class Arguments(PPOOptions, ScheduleOptions):
     batch_size: BatchSize = 512
     """steps in a minibatch"""
     learning_rate: PositiveOrZero = 2.5e-3
-    """of Adam at the start; it falls linearly to 0"""
+    """learning rate of Adam at the start; it falls linearly to 0"""
     averaging: Share = 0.2
     """share of the updates so far over which a moving average of the weights is the result; 0: the latest weights"""
 

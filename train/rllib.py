@@ -83,8 +83,8 @@ class Arguments(PPOOptions, ScheduleOptions):
     rules: EmbeddedRules = field(default_factory=Rules)
 
     address: str = "local"
-    """of the Ray cluster to join, ``auto`` or host:port, which must answer within 10 seconds; ``local``: start Ray for
-    this run alone"""
+    """address of the Ray cluster to join, ``auto`` or host:port, which must answer within 10 seconds; ``local``: start
+    Ray for this run alone"""
     num_env_runners: CountOrZero = 2
     """processes that collect experience, anywhere in the cluster; 0: this process does"""
     num_envs_per_env_runner: Count = 256

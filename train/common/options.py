@@ -89,9 +89,9 @@ class RunOptions(CheckedOptions):
     resume: bool = False
     """continue from the last checkpoint of the run"""
     seed: Seed = 0
-    """of the deals, the initial weights and the exploration"""
+    """seed of the deals, the initial weights and the exploration"""
     threads: Count = 1
-    """of PyTorch; more than one helps little and slows down other programs. Runs are repeatable with the same number"""
+    """threads of PyTorch; more than one helps little. Runs are repeatable with the same number"""
     progress: bool = True
     """show a progress bar"""
     against: PolicyName = "heuristic"
@@ -138,13 +138,13 @@ class PPOOptions(CheckedOptions):
     epochs: Count = 4
     """passes over a rollout"""
     learning_rate: PositiveOrZero = 2e-3
-    """of Adam at the start; it falls linearly to 0"""
+    """learning rate of Adam at the start; it falls linearly to 0"""
     gamma: Share = 1.0
     """discount factor; 1 because a round's score is an undiscounted sum"""
     gae_lambda: Share = 0.95
     """lambda of GAE"""
     clip_range: Positive = 0.2
-    """of the clipped objective"""
+    """range of the clipped objective"""
     entropy: Finite = 0.01
     """weight of the entropy bonus"""
 

@@ -59,9 +59,9 @@ class Arguments(CheckedOptions):
     face_up: str = print_cards(Deal.from_seed(MINI, 0, 0, 0, "benchmark").face_up)
     """the five face-up cards, in reading order of their cells"""
     iterations: Count = 200
-    """of CFR+"""
+    """iterations of CFR+"""
     seed: Seed = 0
-    """of policies that draw random numbers"""
+    """seed of policies that draw random numbers"""
     out: Path = Path("docs/optimal_play")
     """folder of the results"""
     progress: bool = True

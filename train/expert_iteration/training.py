@@ -76,7 +76,7 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """Every option of a run."""
 
     seed: Annotated[int, Valid("from 0 to 9000", lambda value: 0 <= value <= 9000)] = 0
-    """of the deals, the initial weights and the exploration"""
+    """seed of the deals, the initial weights and the exploration"""
     name: RunName = "expert"
     """the run's folder below ``runs``, and the name of the weights"""
     teacher: str = "two-players"
@@ -97,7 +97,7 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     shortlist: CountOrZero = 16
     """actions of a state that are evaluated, the best by the heuristic; 0: all"""
     temperature: Positive = 0.5
-    """of the softmax over action values while playing, in points"""
+    """temperature of the softmax over action values while playing, in points"""
 
     epochs: Count = 3
     """passes over the positions"""

@@ -52,11 +52,11 @@ class Arguments(CheckedOptions):
     batch_size: Count = 64
     """positions in a minibatch"""
     learning_rate: Positive = 3e-3
-    """of AdamW at the start; it falls linearly to 0"""
+    """learning rate of AdamW at the start; it falls linearly to 0"""
     temperature: Positive = 5.0
-    """of the softmax over the values of actions, in points"""
+    """temperature of the softmax over the values of actions, in points"""
     seed: Seed = 0
-    """of the deals, the initial weights and the order of the positions"""
+    """seed of the deals, the initial weights and the order of the positions"""
     deals: NumDeals = 1000
     """benchmark deals that both play"""
     progress: bool = True

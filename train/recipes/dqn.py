@@ -60,7 +60,7 @@ class Arguments(RunOptions):
     batch_size: Count = 512
     """transitions of a gradient step"""
     learning_rate: Positive = 1e-3
-    """of Adam at the start; it falls linearly to 0"""
+    """learning rate of Adam at the start; it falls linearly to 0"""
     learning_starts: Count = 5_000
     """environment steps before the first gradient step"""
     target_rate: Share = 0.01

@@ -14,7 +14,7 @@ class RecipeOptions(PPOOptions):
     total_steps: Count = 300_000
     """environment steps of all games together"""
     seed: Seed = 0
-    """of the deals, the initial weights and the exploration"""
+    """seed of the deals, the initial weights and the exploration"""
     num_envs: Count = 512
     """games side by side"""
     deals: NumDeals = 1000

@@ -30,7 +30,7 @@ class LearningOptions(DeviceOptions):
     batch_size: Count = 1024
     """afterstates in a minibatch"""
     learning_rate: PositiveOrZero = 3e-3
-    """of Adam at the start; it falls linearly to 0"""
+    """learning rate of Adam at the start; it falls linearly to 0"""
 
 
 def learn(

@@ -43,7 +43,7 @@ class RolloutOptions(CheckedOptions):
     shortlist_by_heuristic: ClassVar = False
     """Whether the heuristic chooses them, as for a trained network, instead of the faster rollout policy."""
     temperature: Positive = 1.0
-    """of the softmax over action values while exploring, in points"""
+    """temperature of the softmax over action values while exploring, in points"""
     pool_share: Share = 0.25
     """share of the games in which a member of the pool has all seats but one"""
     td_lambda: Share = 0.9

@@ -93,7 +93,7 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
     name: RunName = "solitaire"
     """the run's folder below ``runs``, by default the setting; an earlier run of that name is renamed"""
     seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
-    """of the deals, the initial weights and the exploration"""
+    """seed of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """variants to learn, names of `quincunx_agents.games.VARIANTS`, all of one game"""
     init_from: str | None = None
