@@ -164,7 +164,7 @@ class Leaderboard(_Files):
             write_atomically(picture, partial(plot_solitaires, verified))
             plotted = f"![Distributions of the scores]({picture.name})\n\n"
         results = f"{sections(verified, command_of)}{stored_baselines(verified)}"
-        text = f"# Leaderboard\n\n{LEGEND}\n{plotted}{results}\n*Written by `{command}`.*\n"
+        text = f"# Leaderboard\n\n{results}\n{plotted}{LEGEND}\n*Written by `{command}`.*\n"
         write_text(self.page, text)
         print(f"wrote {self.page}" + (f" and {picture}" if plotted else ""))
         _require_equal(verified)
@@ -181,14 +181,24 @@ def _require_equal(files: Sequence[VerifiedFile]) -> None:
 
 
 LEGEND = """\
-The last column says what was checked ([what the labels mean](submitting.md#what-the-labels-mean)). `replayed`: every
-game is legal, and the figures follow from the games. `rerun`: besides, the policy chose the recorded actions when it
-was asked again, in positions drawn at random or in that many chunks. `sealed`: besides, no policy could know the deals.
+## How to read the tables
+
 Intervals are Student's t at 95 %, over deals. Lost rounds count 0 unless the row says otherwise. Such rows have a
 separate table, and so have rows on other deals than the benchmark's. Ratings are Bradley-Terry in Elo points with mean
 0, their intervals from resampled deals. The columns after them are the share of wins of the policy in the row against
 the policy in the column. Half a win for each pair, counted in deals, is added, so that ratings are finite. The ratings
 beside a policy that loses nearly all games, such as `uniform`, depend on it.
+
+The last column, and the lines below a table, say what was checked:
+
+- `replayed`: every game is legal, and the figures follow from the games.
+- `rerun`: besides, the policy chose the recorded actions when it was asked again. A policy without randomness was asked
+  in single positions, drawn at random. Any other policy, such as a search, was asked in whole chunks of games with the
+  same random numbers. `23 of 30 chunks asked again, all equal`: 23 were drawn at random, and every action in them was
+  the recorded one. The other seven were not asked.
+- `sealed`: besides, no policy could know the deals.
+
+[Submitting a result](submitting.md#what-the-labels-mean) says what each label rules out.
 """
 
 

@@ -54,11 +54,11 @@ class Rerun:
 
     @property
     def counted(self) -> str:
-        """The number of equal chunks, or of equal actions. The actions are in positions drawn at random."""
+        """The number of chunks, or single positions, that were asked again."""
         if not self.chunks:
             return f"{self.equal} of {self.positions} actions equal"
-        text = f"{self.chunks - self.different} of {self.of_chunks} chunks equal"
-        return f"{text}, {self.different} different" if self.different else text
+        verdict = f"{self.different} different" if self.different else "all equal"
+        return f"{self.chunks} of {self.of_chunks} chunks asked again, {verdict}"
 
     def __str__(self) -> str:
         return f"{self.name}: {self.counted}" + (f"; {self.difference}" if self.difference else "")

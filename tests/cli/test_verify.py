@@ -46,15 +46,15 @@ def test_a_false_file_has_another_exit_status(quincunx: Command) -> None:
         message = quincunx.error(command, status=1)
         assert message.startswith("false.npz: greedy: deal 2, the file claims ")
     for command, shown in (
-        ("verify true.npz", "| 0 to 3 | replayed, 0 of 1 chunks equal, 1 different |"),
+        ("verify true.npz", "| 0 to 3 | replayed, 1 of 1 chunks asked again, 1 different |"),
         ("leaderboard true.npz --page other.md", "wrote other.md"),
     ):
         status, out, message = quincunx.end(f"{command} --rerun greedy=uniform")
         assert status == 1
         assert shown in out
-        assert message.startswith("error: true.npz: greedy: 0 of 1 chunks equal, 1 different; deal ")
+        assert message.startswith("error: true.npz: greedy: 1 of 1 chunks asked again, 1 different; deal ")
         assert "the file has" in message
-    assert "| 0 to 3 | replayed, 0 of 1 chunks equal, 1 different |" in Path("other.md").read_text()
+    assert "| 0 to 3 | replayed, 1 of 1 chunks asked again, 1 different |" in Path("other.md").read_text()
     Path("false.npz").write_bytes(Path("true.npz").read_bytes()[:-1])
     assert quincunx.error("verify false.npz").startswith("false.npz: the file is damaged or cut short")
     assert not Path("board.md").exists()

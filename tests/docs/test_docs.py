@@ -84,9 +84,11 @@ def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
 
 def test_the_leaderboard_is_that_of_its_files() -> None:
     """Every row is in a stored file; `make test-slow` verifies all of them."""
+    pytest.importorskip("tyro")
+    from quincunx_env.cli.verify import LEGEND
+
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-    paths = sorted((ROOT / "docs" / "leaderboard").glob("*.npz"))
-    for path in paths:
+    for path in sorted((ROOT / "docs" / "leaderboard").glob("*.npz")):
         assert path.stat().st_size < 300_000
         assert f" docs/leaderboard/{path.name} " in page.splitlines()[-1]
         records = Games.read(path)
@@ -95,6 +97,8 @@ def test_the_leaderboard_is_that_of_its_files() -> None:
                 assert f"| {name} | " in page
             if len(lineup.policies) == 1:
                 assert f"| {lineup.policies[0]} | {lineup.claims['deals']} | {lineup.claims['mean']:.1f} | " in page
+    assert page.startswith("# Leaderboard\n\n## Solitaire\n\n| agent | "), "results come first"
+    assert page.partition("*Written by")[0].endswith(f"{LEGEND}\n")
 
 
 @pytest.mark.slow
@@ -109,7 +113,7 @@ def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
     text = sections(verified, program.command_of) + stored_baselines(
         dataclasses.replace(file, reruns=asked) for file in verified
     )
-    label = re.compile(r"\| (replayed|rerun)(, \d+ of \d+ chunks equal)?")
+    label = re.compile(r"\| (replayed|rerun)(, \d+ of \d+ chunks asked again, all equal)?")
     written, shown = (
         [label.sub("| rerun", line) for line in each.splitlines() if line.startswith("|")] for each in (text, page)
     )
