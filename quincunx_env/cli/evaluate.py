@@ -30,7 +30,7 @@ from tqdm.auto import tqdm
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
-from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.matches import MatchConfig, raised_by_policy
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.cli.options import (
@@ -48,9 +48,10 @@ from quincunx_env.cli.options import (
 )
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.policy import Agent
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.policy import Agent, NotFiniteError
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name, load_path, resolve, split_name
+from quincunx_env.policies import PolicyFileError, by_display_name, load_path, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
 from quincunx_env.submissions import seasons
@@ -58,6 +59,9 @@ from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically, write_text
 from quincunx_env.utils.markdown import markdown_table
 from quincunx_env.utils.processes import worker_processes
+
+_BY_POLICY = (IllegalAction, NotFiniteError, PolicyFileError)
+"""Errors of a policy; others have the note of `raised_by_policy`."""
 
 
 @dataclass(kw_only=True)
@@ -138,20 +142,31 @@ class Evaluate(_Options):
         if not math.isfinite(self.lost_value):
             raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
         if self.sealed is not None:
-            for option in ("deals", "domain", "first", "seed"):
-                if getattr(self, option) != DEALS[option]:
-                    raise ValueError(f"--{option} follows from the secret of --sealed: leave it out")
+            for option, default in {**DEALS, "lost_value": 0.0, "rules": Rules()}.items():
+                if getattr(self, option) != default:
+                    raise ValueError(f"--{option.replace('_', '-')} follows from the secret of --sealed: leave it out")
             secret = seasons.Secret.read(self.sealed)
-            self.domain, self.first, self.deals = "sealed", secret.first, secret.deals
+            self.lost_value = secret.lost_value
+            for option in ("rules", *DEALS):
+                setattr(self, option, getattr(secret.config, option))
         with resumed_by(command):
-            results = evaluate_all(
-                self.named,
-                **self.keywords,
-                lost_value=self.lost_value,
-                out=self.out,
-                workers=self.workers,
-                ray=self.ray,
-            )
+            options: dict[str, Any] = {
+                "lost_value": self.lost_value,
+                "out": self.out,
+                "workers": self.workers,
+                "ray": self.ray,
+            }
+            play: Callable[..., Any] = partial(evaluate_all, **self.keywords, **options)
+            named = self.named
+            for name in [*named] if self.sealed is not None else []:
+                try:
+                    play({name: named[name]}, records=None)  # `out` keeps the games
+                except Exception as error:
+                    if not (isinstance(error, _BY_POLICY) or raised_by_policy(error)):
+                        raise
+                    print(f"{name} cannot play: {seasons.one_line(error)}")
+                    del named[name]
+            results = play(named)
             figures = {name: result.to_json() for name, result in results.items()}
             note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
             _write(self, command, table(results), note, {"evaluations": figures}, partial(plot, results))

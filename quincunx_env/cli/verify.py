@@ -11,7 +11,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
@@ -21,10 +21,11 @@ import tyro
 from tqdm.auto import tqdm
 
 from quincunx_env.arena.games import Games
-from quincunx_env.arena.matches import one_against_others
-from quincunx_env.cli.options import DEALS, Trust, rules_arguments
+from quincunx_env.arena.matches import MatchConfig, one_against_others
+from quincunx_env.cli.options import DEALS, QuincunxRules, Trust, rules_arguments
 from quincunx_env.cli.program import run
 from quincunx_env.policies import by_display_name, resolve
+from quincunx_env.quincunx.rules import Rules
 from quincunx_env.submissions import seasons
 from quincunx_env.submissions.leaderboard import plot_solitaires, sections, stored_baselines
 from quincunx_env.submissions.reruns import POSITIONS
@@ -35,33 +36,47 @@ from quincunx_env.utils.files import write_atomically, write_text
 
 @dataclass(kw_only=True)
 class Seal:
-    """Open a season on sealed deals (new), or hand in policies (add).
+    """Open a season on sealed deals, hand in policies, or withdraw them.
 
     The command new writes the commitment into the folder, and the secret beside it. add copies files of policies into
-    the folder, and their SHA-256 into the commitment. When the games have been played, move the secret into the folder
-    as secret.json: the command verify takes the folder.
+    the folder, and their SHA-256 into the commitment. Each plays some public deals first. When the games have been
+    played, move the secret into the folder as secret.json: the command verify takes the folder.
     """
 
-    action: tyro.conf.Positional[Literal["new", "add"]]
-    """``new`` opens a season, ``add`` hands in policies"""
+    action: tyro.conf.Positional[Literal["new", "add", "withdraw"]]
+    """``new`` opens a season, ``add`` hands in policies, ``withdraw`` withdraws them"""
     folder: tyro.conf.Positional[Path]
     """folder of the season"""
     policies: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """files *.safetensors and *.onnx to hand in"""
-    deals: int = 1000
+    """files *.safetensors and *.onnx to hand in, or names of files to withdraw"""
+    deals: int = MatchConfig.deals
     """number of deals of a new season"""
+    chunk: int = MatchConfig.chunk
+    """number of deals of a new season that are played side by side"""
+    lost_value: float = 0.0
+    """value of a lost round of a new season"""
+    rules: QuincunxRules = field(default_factory=Rules)
+    why: str = ""
+    """reason of a withdrawal, which is recorded"""
 
     def run(self, command: str) -> None:
         """Write the files, and print what has been written.
 
         Raises:
-            ValueError: as `quincunx_env.arena.seasons.new` and `add`.
+            ValueError: as `quincunx_env.submissions.seasons.new`, `add` and `withdraw`.
             OSError: if nothing can be written.
         """
-        if (self.action == "add") != bool(self.policies):
+        if (self.action == "new") == bool(self.policies):
             raise ValueError("name policies with add, and none with new, as in 'seal add FOLDER mine.safetensors'")
+        if self.action == "withdraw":
+            for path in self.policies:
+                seasons.withdraw(self.folder, path.name, self.why)
+                print(f"withdrew {path.name}: publish the commitment again")
+            return
         if self.action == "new":
-            secret = seasons.new(self.folder, self.deals)
+            secret = seasons.new(
+                self.folder, self.deals, rules=self.rules, lost_value=self.lost_value, chunk=self.chunk
+            )
             print(f"wrote {self.folder / seasons.COMMITMENT}: publish it now")
             print(f"wrote {secret}: keep it secret until all games have been played")
             return

@@ -118,8 +118,12 @@ def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]]) ->
     lines = []
     for file, name, result in rows:
         marks = [file.label(name)]
-        marks += filter(None, [_lost_value(result), _flag(file.records.config.rules, result)])
+        marks += filter(
+            None, [_plain(file.remarks.get(name, "")), _lost_value(result), _flag(file.records.config.rules, result)]
+        )
         lines.append([*cells(_plain(name), result), file.deals, ", ".join(marks)])
+    for file in dict.fromkeys(file for file, _, _ in rows):
+        lines += [[_plain(name), *[""] * len(COLUMNS), _plain(why)] for name, why in file.unplayed.items()]
     return markdown_table((*COLUMNS, "numbers", "checked"), lines)
 
 

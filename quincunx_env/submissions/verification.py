@@ -12,7 +12,7 @@ import math
 import reprlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -245,6 +245,8 @@ class VerifiedFile:
         results: of each lineup, recomputed from its games.
         reruns: of policies that were asked again, by name.
         sealed: whether the games are on the deals of a season, by policies whose files were handed in before.
+        remarks: additions to the labels of policies, by name.
+        unplayed: reasons why policies of the season have no games, by name.
     """
 
     path: Path
@@ -252,6 +254,8 @@ class VerifiedFile:
     results: Sequence[Evaluation | Comparison]
     reruns: Mapping[str, Rerun]
     sealed: bool = False
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    unplayed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def check(
