@@ -82,15 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(name: str, arguments: Sequence[str]) -> None:
     """Run a subcommand. It finds modules in the current folder, such as policies, as ``python -m`` does."""
     if name not in COMMANDS:
-        nearest = get_close_matches(name, COMMANDS, n=1)
-        meant = f"did you mean {nearest[0]!r}? " if nearest else ""
+        meant = "".join(f"did you mean {each!r}? " for each in get_close_matches(name, COMMANDS, n=1))
         kind = "option" if name.startswith("-") else "command"
         fail(f"quincunx has no {kind} {name!r}: {meant}the commands are {', '.join(COMMANDS)}")
     here = str(Path.cwd())
     if not sys.flags.safe_path and not {"", here} & {*sys.path}:
         sys.path.append(here)
     command = COMMANDS[name]
-    with requires_extra(command.extra):
+    with requires_extra(command.extra, f"quincunx {name}"):
         module = import_module(f"{__name__}.{command.module}")
     module.main(name, arguments)
 

@@ -2,8 +2,8 @@
 
 The search knows the pile.
 
-quincunx oracle                    # resumes where it was interrupted
-quincunx oracle --width 200000     # wider beams; an oracle score never falls
+    quincunx oracle                    # resumes where it was interrupted
+    quincunx oracle --width 200000     # wider beams; an oracle score never falls
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,6 @@
 """Protocols of policies and policy factories, which environments and the arena accept."""
 
+import inspect
 from typing import Protocol
 
 import numpy as np
@@ -68,6 +69,17 @@ def policy_for(agent: Agent, rules: BaseRules) -> Policy:
     """Return the policy of an agent for games with these rules.
 
     Raises:
-        ValueError: if the agent does not support these rules.
+        ValueError: if the agent does not support these rules, or if the policy takes other arguments.
     """
-    return agent.for_rules(rules) if hasattr(agent, "for_rules") else agent
+    policy = agent.for_rules(rules) if hasattr(agent, "for_rules") else agent
+    try:
+        signature = inspect.signature(policy)
+    except ValueError:  # of a function in C
+        return policy
+    try:
+        signature.bind(None, None, None)
+    except TypeError as error:
+        name = getattr(policy, "__name__", type(policy).__name__)
+        call = "is called as policy(observation, mask, rng)"
+        raise ValueError(f"the policy {name}{signature} has the wrong arguments: it {call}") from error
+    return policy

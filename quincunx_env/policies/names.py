@@ -2,6 +2,7 @@
 
 import pkgutil
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -71,9 +72,10 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
             if policy in RENAMED:
                 raise ValueError(f"the policy {policy!r} is called {RENAMED[policy]!r} now")
             known = ", ".join(entries) or "none"
+            meant = "".join(f"did you mean {each!r}? " for each in get_close_matches(policy, entries, n=1))
             raise ValueError(
-                f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute', "
-                "or by the path of a file"
+                f"unknown policy {policy!r}; {meant}registered policies: {known}; "
+                "others are named as 'module:attribute', or by the path of a file"
             )
         entry = entries[policy]
         for other in entry_points(group=GROUP, name=policy):

@@ -3,6 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+KNOWN_AS = {
+    "pyspiel": "OpenSpiel",
+    "ray": "Ray",
+    "sb3_contrib": "sb3-contrib",
+    "stable_baselines3": "stable-baselines3",
+    "torch": "PyTorch",
+}
+"""Names under which people know libraries, by the names of their modules."""
+
 
 @contextmanager
 def needs_extra(extra: str, feature: str) -> Iterator[None]:
@@ -26,4 +35,4 @@ def needs_extra(extra: str, feature: str) -> Iterator[None]:
 def missing_extra(error: ModuleNotFoundError, extra: str, feature: str) -> str:
     """Describe which library ``feature`` lacks, and the command that installs its extra."""
     library = (error.name or "").partition(".")[0]
-    return f'{feature} needs {library}: pip install "quincunx_env[{extra}]"'
+    return f'{feature} needs {KNOWN_AS.get(library, library)}: pip install "quincunx_env[{extra}]"'

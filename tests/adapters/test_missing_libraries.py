@@ -7,16 +7,18 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("adapter", "library"),
+    ("adapter", "names"),
     [
-        ("minari", "minari"),
-        ("openspiel", "pyspiel"),
-        ("rllib", "torch"),
-        ("sb3", "stable_baselines3"),
+        ("minari", "minari minari"),
+        ("openspiel", "pyspiel OpenSpiel"),
+        ("rllib", "torch PyTorch"),
+        ("sb3", "stable_baselines3 stable-baselines3"),
     ],
 )
-def test_a_missing_library_is_named_with_its_extra(adapter: str, library: str) -> None:
-    program = f"import sys\nsys.modules[{library!r}] = None\nimport quincunx_env.adapters.{adapter}"
+def test_a_missing_library_is_named_with_its_extra(adapter: str, names: str) -> None:
+    """People know some libraries by another name than their module's."""
+    module_name, library = names.split()
+    program = f"import sys\nsys.modules[{module_name!r}] = None\nimport quincunx_env.adapters.{adapter}"
     error = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False).stderr
     module = f"quincunx_env.adapters.{adapter}"
     expected = f'ModuleNotFoundError: {module} needs {library}: pip install "quincunx_env[{adapter}]"'

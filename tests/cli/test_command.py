@@ -138,6 +138,7 @@ def test_every_command_has_its_own_help(name: str, quincunx: Command) -> None:
     status, text, _ = quincunx.end([name, "--help"])
     assert status == 0
     assert text.startswith(f"usage: quincunx {name} [-h]")
+    assert "`" not in text
 
 
 def test_the_overview_without_an_installation(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +191,7 @@ def test_commands_without_their_libraries_say_how_to_get_them(
         monkeypatch.setattr(command, module, getattr(command, module))  # is put back with the entry of sys.modules
         monkeypatch.delitem(sys.modules, f"quincunx_env.cli.{module}")
     extra = "play" if name in ("play", "replay") else "arena"
-    error = f'this program needs tyro: pip install "quincunx_env[{extra}]"'
+    error = f'quincunx {name} needs tyro: pip install "quincunx_env[{extra}]"'
     assert quincunx.error([name, "--help"]) == error
 
 

@@ -118,6 +118,8 @@ def test_times_are_ratios_to_the_first_policy(command: str, quincunx: Command) -
 ERRORS = {
     "evaluate no-such": "unknown policy 'no-such'",
     "evaluate =greedy": "a policy needs a name before the '=', got '=greedy'",
+    "evaluate gredy": "unknown policy 'gredy'; did you mean 'greedy'? registered policies: greedy, ",
+    "evaluate mine=builtins:len": "the policy len(obj, /) has the wrong arguments: it is called as policy(",
     "evaluate greedy greedy": "two policies are called 'greedy'",
     "evaluate": "there is nothing to play",
     "evaluate greedy --num-players 2": "evaluate needs the solitaire",

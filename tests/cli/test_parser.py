@@ -54,6 +54,49 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: python -m program [-h]" in out
 
 
+@dataclass
+class Documented:
+    """Options with markup."""
+
+    number: int = 1
+    """a ``number`` that some docstring
+    explains (as in
+    1 of the rules)"""
+
+
+def test_help_keeps_paragraphs_and_drops_markup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.setenv("COLUMNS", "60")
+    description = """Do ``it``.
+
+    The first paragraph is long, and its lines are broken where
+    1 paragraph of `help` needs it.
+
+        program --number 1
+        program --number 2
+    """
+    with pytest.raises(SystemExit):
+        parse(Documented, "program", description, ["--help"])
+    text = capsys.readouterr().out
+    assert text.startswith("""\
+usage: program [-h] [--number INT]
+
+Do it.
+
+The first paragraph is long, and its lines are broken where
+1 paragraph of 'help' needs it.
+
+    program --number 1
+    program --number 2
+
+""")
+    shown = " ".join(text.replace("│", "").split())
+    assert "--number INT a number that some docstring explains (as in 1 of the rules) (default: 1)" in shown
+    assert all(len(line) <= 60 for line in text.splitlines())
+
+
 def test_a_signature_is_not_a_description(capsys: pytest.CaptureFixture[str]) -> None:
     """Under ``-OO`` the signature is what a dataclass has in place of its docstring."""
     pytest.importorskip("tyro")

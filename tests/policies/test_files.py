@@ -21,6 +21,7 @@ from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.policies import PolicyFile, PolicyFileError, by_display_name, display_name, resolve, split_name
 from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.extras import KNOWN_AS
 from tests.agents.positions import positions, seen
 
 NETWORK = WEIGHTS / f"{SHIPPED[0]}.safetensors"
@@ -270,7 +271,8 @@ def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: py
         monkeypatch.setitem(sys.modules, library, None)
         monkeypatch.delitem(sys.modules, readers()[suffix].module, raising=False)
         (folder / f"model{suffix}").write_bytes(b"")
-        message = rf'model\{suffix} cannot be used: .* needs ({library}|torch): pip install "quincunx_env\[{extra}\]"$'
+        name = KNOWN_AS.get(library, library)
+        message = rf'model\{suffix} cannot be used: .* needs ({name}|PyTorch): pip install "quincunx_env\[{extra}\]"$'
         with pytest.raises(PolicyFileError, match=message):
             PolicyFile(f"model{suffix}", trust=True).for_rules(Rules())
 
