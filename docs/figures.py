@@ -199,6 +199,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "settings": settings,
     "tasks": tasks,
     **{name: observer.table for name, observer in OBSERVATIONS.items()},
+    "encoding": OBSERVATIONS["solitaire"].encoder().table,
+    "encoding-by-place": OBSERVATIONS["solitaire"].encoder(by_place=True).table,
 }
 """Tables by name."""
 

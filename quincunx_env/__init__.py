@@ -72,10 +72,11 @@ PAINTERS |= {
 }
 
 # Variants of an id by their options: for programs that are given an id and nothing else (docs/libraries.md).
+_LEARNED = {"observation": "float32", "preview": True, "actions": "hand", "illegal": "next"}
 _IDS = {
     "": {},
-    "Flat": {"observation": "float32", "illegal": "next"},
-    "Masked": {"observation": "float32", "illegal": "next", "mask_in": "obs"},
+    "Flat": _LEARNED,
+    "Masked": _LEARNED | {"mask_in": "obs"},
 }
 for _suffix, _options in _IDS.items():
     register(

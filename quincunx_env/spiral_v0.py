@@ -8,7 +8,8 @@ cell score kinds, runs and flushes, after each play or at the end. RULES.md has 
 by David Parlett.
 
 ## Action Space
-``Discrete(52)``: the card. It is laid on the next cell of the spiral.
+``Discrete(52)``: the card. It is laid on the next cell of the spiral. With ``actions="hand"`` ``Discrete(13)``: its
+place in the hand, sorted by rank.
 
 ## Version History
 v0: first release.

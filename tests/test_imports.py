@@ -40,8 +40,8 @@ GAMES = {"quincunx", "spiral"}
 """Subpackages that know nothing of each other, in either package."""
 
 WITHIN = (
-    *("integers", "cards", "grid", "rules", "deal", "scoring", "rules_card", "arrays", "tables"),
-    *("play_values", "scene", "game", "notation", "batch_state", "batch", "observation", "padded", "policy"),
+    *("integers", "cards", "grid", "rules", "deal", "scoring", "rules_card", "arrays", "tables", "play_values"),
+    *("scene", "game", "notation", "batch_state", "batch", "encoding", "observation", "padded", "policy"),
     *("resample", "render", "spec"),
 )
 """Modules of `core` and of a game: each imports from those before it, others from all of them."""

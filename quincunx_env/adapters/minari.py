@@ -61,7 +61,7 @@ def write_dataset(
     *,
     seed: int = 0,
     rules: RulesLike | None = None,
-    observation: Literal["flat", "pieces"] = "flat",
+    observation: Literal["flat", "float32", "pieces"] = "flat",
     preview: bool = True,
     lost_value: float = 0.0,
     author: str | None = None,
@@ -82,8 +82,8 @@ def write_dataset(
     seat.
 
     Observations are dictionaries (``mask_in="obs"``). With ``observation="flat"`` they hold ``observation`` (int16
-    [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions], 1 = legal, all 0 after the last action). The pieces take
-    the place of the vector with ``"pieces"``.
+    [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions], 1 = legal, all 0 after the last action). ``"float32"``
+    stores the encoding for networks in its place, ``"pieces"`` the pieces.
 
     ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for the mean of ``heuristic``, the
     policies that normalise the benchmark. Both come from the stored results of the task with these rules,

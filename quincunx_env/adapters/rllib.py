@@ -1,9 +1,10 @@
 """Environments and modules for Ray RLlib's new API stack.
 
 The solitaire is a vector environment, the games for several players are multi-agent environments. Observations are
-dictionaries as in RLlib's action-masking example module: ``observations``, the flat vector, and ``action_mask``, both
-float32. Importing this module registers `SolitaireRLlibVectorEnv` as ``quincunx-solitaire`` and `CardGameMultiAgentEnv`
-as ``quincunx-players``; the latter needs ``disable_env_checking``, because RLlib's check takes random actions.
+dictionaries as in RLlib's action-masking example module: ``observations`` and ``action_mask``, both float32. The former
+is the encoding for networks, or with ``observation="flat"`` the flat vector. Importing this module registers
+`SolitaireRLlibVectorEnv` as ``quincunx-solitaire`` and `CardGameMultiAgentEnv` as ``quincunx-players``; the latter
+needs ``disable_env_checking``, because RLlib's check takes random actions.
 
     config = PPOConfig()
     config.environment("quincunx-solitaire", env_config={"flush": True})
@@ -21,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 
 from quincunx_env.utils.extras import needs_extra
 
@@ -34,11 +34,12 @@ with needs_extra("rllib", __name__):
     from ray.rllib.utils.torch_utils import FLOAT_MIN
     from ray.tune.registry import register_env
 
-from quincunx_env.core.observation import Observer
+from quincunx_env.core.observation import ordered_dict
 from quincunx_env.envs.aec import CardGameAEC
-from quincunx_env.envs.codec import Info
+from quincunx_env.envs.codec import EnvCodec, Info
 from quincunx_env.envs.options import check_option
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.envs.vector import batched
 from quincunx_env.registry import GAMES
 
 SEED_STRIDE = 10**7
@@ -52,10 +53,15 @@ Masked = dict[str, npt.NDArray[np.float32]]
 """An observation with its mask: ``observations`` and ``action_mask``."""
 
 
-def masked_space(observer: Observer) -> spaces.Dict:
+def masked_space(codec: EnvCodec) -> spaces.Dict:
     """Return the space of an observation with its mask."""
-    mask = spaces.Box(0.0, 1.0, (observer.num_actions,), np.float32)
-    return spaces.Dict({"observations": observer.flat_space(np.float32), "action_mask": mask})
+    seen, mask = codec.vector_space(), spaces.Box(0.0, 1.0, (codec.mask_size,), np.float32)
+    observations = spaces.Box(seen.low.astype(np.float32), seen.high.astype(np.float32))
+    return ordered_dict([("observations", observations), ("action_mask", mask)])
+
+
+def _masked(seen: npt.NDArray[Any], mask: npt.NDArray[Any]) -> Masked:
+    return {"observations": seen.astype(np.float32, copy=False), "action_mask": mask.astype(np.float32)}
 
 
 class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
@@ -79,12 +85,12 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
                 "RLlib needs autoreset_mode=NEXT_STEP, since it takes the step after an episode for a reset: "
                 "leave out autoreset_mode"
             )
-        check_option("observation", options.pop("observation", "float32"), "flat", "float32")
-        check_option("actions", options.get("actions", "joint"), "joint")
-        check_option("mask_in", options.pop("mask_in", "obs"), "obs")
-        super().__init__(observation="float32", mask_in="obs", **options)
-        self.single_observation_space = masked_space(self.observer)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        check_option("observation", options.setdefault("observation", "float32"), "flat", "float32")
+        check_option("actions", options.get("actions", "joint"), "joint", "hand")
+        check_option("mask_in", options.setdefault("mask_in", "obs"), "obs")
+        super().__init__(**options)
+        self.single_observation_space = masked_space(self.codec)
+        self.observation_space = batched(self.single_observation_space, self.num_envs)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Deal new games, see `GamesVectorEnv.reset`. A single seed s seeds row i with s + i * `SEED_STRIDE`."""
@@ -95,7 +101,7 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
     def _show(self, info: Info, without_mask: bool = False) -> tuple[Any, Info]:
         shown: Any
         shown, info = super()._show(info, without_mask)
-        return {"observations": shown["observation"], "action_mask": shown["action_mask"].astype(np.float32)}, info
+        return _masked(shown["observation"], shown["action_mask"]), info
 
 
 class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
@@ -133,11 +139,11 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         options: dict[str, Any] = {"preview": True, "game": "quincunx"} | dict(config or {})
         check_option("game", game := options.pop("game"), *GAMES)
         raw_env = import_module(f"quincunx_env.{game}_v0").raw_env
-        check_option("observation", options.pop("observation", "float32"), "flat", "float32")
+        check_option("observation", options.setdefault("observation", "float32"), "flat", "float32")
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")
-        self.aec: CardGameAEC = raw_env(**options, observation="float32", mask_in="info")
+        self.aec: CardGameAEC = raw_env(**options, mask_in="info")
         self.agents = self.possible_agents = list(self.aec.possible_agents)
-        self.observation_spaces = {agent: masked_space(self.aec.observer) for agent in self.agents}
+        self.observation_spaces = {agent: masked_space(self.aec.codec) for agent in self.agents}
         self.action_spaces = {agent: self.aec.action_space(agent) for agent in self.agents}
         self.render_mode = self.aec.render_mode
         self.metadata = dict(self.aec.metadata)
@@ -186,10 +192,9 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         return {agent: self._observe(agent) for agent in observing}, rewards, ended, {"__all__": False}, infos
 
     def _observe(self, agent: str) -> Masked:
-        observer, game = self.aec.observer, self.aec.game
-        flat: npt.NDArray[np.float32] = self.aec.observe(agent)
-        mask = np.ones(observer.num_actions, np.float32) if game.over else observer.mask(game).astype(np.float32)
-        return {"observations": flat, "action_mask": mask}
+        codec, game = self.aec.codec, self.aec.game
+        mask = np.ones(codec.mask_size, np.int8) if game.over else codec.mask(game)
+        return _masked(self.aec.observe(agent), mask)
 
     def render(self) -> Any:
         """Return the game as text or as a picture, see `OneGame.render`."""

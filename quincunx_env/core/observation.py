@@ -1,6 +1,7 @@
 """Base class of observers: observations and masks.
 
-Observations are named pieces or one flat vector; observers describe their spaces and tables, too.
+Observations are named pieces, one flat vector of integers, or a float32 vector for networks
+(`quincunx_env.core.encoding`); observers describe their spaces and tables, too.
 
 An observation is the position as one seat knows it: everything that bears on hidden cards, and nothing that is hidden
 from the seat. It is not the whole sequence of what the seat has observed, its information state; modules of the games
@@ -8,6 +9,7 @@ say what is left out. Seats are counted from the observing one: 0 is the observe
 """
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -19,33 +21,20 @@ from gymnasium import spaces
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
+from quincunx_env.core.encoding import Encoder, HandPlaces, Piece, Scaled
 from quincunx_env.core.game import AnyGame, AnyRules
 from quincunx_env.utils.markdown import markdown_table
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
 Flat = npt.NDArray[np.int16 | np.float32]
-FlatDtype = type[np.int16 | np.float32]
 Mask = npt.NDArray[np.int8]
 Count = tuple[str, int, int]
 """Meaning, lowest and highest value of one of the counts."""
 
+COUNT_UNIT = 100
+"""Most that one unit of an encoded count stands for. Points do not come near their bounds. Not tuned."""
+
 AnyBatch = TypeVar("AnyBatch", bound=BaseBatch[Any, Any])
-
-
-class Piece(NamedTuple):
-    """A named part of an observation."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: type[np.integer[Any]]
-    low: int
-    high: int
-    meaning: str
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return int(np.prod(self.shape))
 
 
 class Hidden(NamedTuple):
@@ -87,7 +76,8 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.factors: tuple[int, int] | None = None
         self.counts = self._counts()
         limits = [limit for _, low, high in self.counts.values() for limit in (low, high)]
-        counts = Piece("counts", (len(self.counts),), np.int16, min(limits), max(limits), "see below")
+        units = Scaled([min(high, COUNT_UNIT) for _, _, high in self.counts.values()])
+        counts = Piece("counts", (len(self.counts),), np.int16, min(limits), max(limits), "see below", units)
         self.pieces = tuple(counts if piece is None else piece for piece in self._layout())
         ends = np.cumsum([0, *(piece.size for piece in self.pieces)]).tolist()
         self.slices = {piece.name: slice(*ends) for piece, ends in zip(self.pieces, pairwise(ends), strict=True)}
@@ -106,6 +96,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     @abstractmethod
     def _layout(self) -> tuple[Piece | None, ...]:
         """Return the pieces in order; None marks the position of the counts."""
+
+    @cached_property
+    @abstractmethod
+    def places(self) -> HandPlaces:
+        """The places of the sorted hand."""
 
     @abstractmethod
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
@@ -172,30 +167,38 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- Spaces and tables -------------------------------------------------------------------------------------------
 
     def dict_space(self) -> spaces.Dict:
-        """Return the space of the ``pieces`` encoding."""
-        return spaces.Dict(
-            {piece.name: spaces.Box(*self._limits(piece), piece.shape, piece.dtype) for piece in self.pieces}
-        )
+        """Return the space of the pieces, in their order."""
+        limits = ((piece, *self._limits(piece)) for piece in self.pieces)
+        return ordered_dict((piece.name, spaces.Box(low, high, dtype=piece.dtype)) for piece, low, high in limits)
 
-    def flat_space(self, dtype: FlatDtype = np.int16) -> spaces.Box:
-        """Return the space of the ``flat`` encoding, [size]."""
-        low, high = (
-            np.concatenate([np.broadcast_to(self._limits(piece)[end], piece.shape).ravel() for piece in self.pieces])
-            for end in (0, 1)
-        )
-        return spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype)
+    def flat_space(self) -> spaces.Box:
+        """Return the space of the flat vector, int16 [size]."""
+        low, high = np.concatenate([self._limits(piece).reshape(2, -1) for piece in self.pieces], 1, dtype=np.int16)
+        return spaces.Box(low, high, dtype=np.int16)
+
+    def _limits(self, piece: Piece) -> npt.NDArray[np.integer[Any]]:
+        """Return lowest and highest values of a piece, ``[2, *shape]``."""
+        ends = [list(ends) for ends in zip(*((low, high) for _, low, high in self.counts.values()), strict=True)]
+        low, high = ends if piece.name == "counts" else (piece.low, piece.high)
+        return np.stack([np.full(piece.shape, end, piece.dtype) for end in (low, high)])
+
+    def encoder(self, by_place: bool = False) -> Encoder:
+        """Return the encoder of observations as float32 vectors.
+
+        Args:
+            by_place: encode hand and preview by the `places` of the sorted hand instead of by card.
+        """
+        return self._encoders[by_place]
 
     @cached_property
-    def _spaces(self) -> tuple[spaces.Dict, spaces.Box]:
-        """Both spaces, for checks. Callers of `dict_space` get a new space, which they may seed."""
-        return self.dict_space(), self.flat_space(np.float32)
+    def _encoders(self) -> tuple[Encoder, Encoder]:
+        pieces = [(piece, self._limits(piece)) for piece in self.pieces]
+        return Encoder(pieces, None), Encoder(pieces, self.places)
 
-    def _limits(self, piece: Piece) -> tuple[Any, Any]:
-        """Return lowest and highest values of a piece. For the counts, which differ in range, they are arrays."""
-        if piece.name != "counts":
-            return piece.low, piece.high
-        low, high = zip(*((low, high) for _, low, high in self.counts.values()), strict=True)
-        return np.array(low, piece.dtype), np.array(high, piece.dtype)
+    @cached_property
+    def _space(self) -> spaces.Dict:
+        """The space of the pieces, for checks. Callers of `dict_space` get a new space, which they may seed."""
+        return self.dict_space()
 
     def table(self) -> str:
         """Describe the layout of observations as a Markdown table.
@@ -214,9 +217,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def observe_flat(self, game: AnyGame, seat: int = 0, dtype: FlatDtype = np.int16) -> Flat:
-        """Return a seat's observation of one game, flat, [size]."""
-        return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=dtype)
+    def observe_flat(self, game: AnyGame, seat: int = 0) -> npt.NDArray[np.int16]:
+        """Return a seat's observation of one game, flat, int16 [size]."""
+        return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=np.int16)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
@@ -238,14 +241,16 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
-    def flatten(self, observation: Mapping[str, Any] | npt.NDArray[Any], dtype: FlatDtype = np.int16) -> Flat:
-        """Convert pieces ``[..., *shape]`` to the flat encoding, [..., size]. A mask among them is left out."""
+    def flatten(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> npt.NDArray[np.int16]:
+        """Convert pieces ``[..., *shape]`` to the flat encoding, int16 [..., size]. A mask among them is left out."""
         pieces = without_mask(observation)
         if not isinstance(pieces, Mapping):
-            return np.asarray(pieces, dtype)
+            if (vector := np.asarray(pieces)).dtype.kind in "iu":
+                return vector.astype(np.int16, copy=False)
+            pieces = next(each for each in self._encoders if each.size == vector.shape[-1]).decode(vector)
         lead = pieces["board"].shape[:-1]
         parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
-        return np.concatenate(parts, axis=-1, dtype=dtype)
+        return np.concatenate(parts, axis=-1, dtype=np.int16)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
         """Convert flat observations [..., size] to pieces ``[..., *shape]``. This is the inverse of `flatten`."""
@@ -260,25 +265,38 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         Raises:
             ValueError: if this observer did not make the observation, naming the entries that do not fit.
         """
-        given, (space, flat_space) = without_mask(observation), self._spaces
+        given = without_mask(observation)
         if isinstance(given, Mapping):
-            pieces = {name: np.asarray(piece) for name, piece in given.items()}
+            pieces, space = {name: np.asarray(piece) for name, piece in given.items()}, self._space
             unfit = [name for name in space if name not in pieces or not space[name].contains(pieces[name])]
             wrong = ", ".join(map(repr, [*unfit, *(pieces.keys() - set(space))]))
         else:
-            flat = np.asarray(given)
-            fits = flat_space.contains(flat) and bool((flat == np.floor(flat)).all())
-            wrong = "" if fits else f"{flat.dtype} of shape {flat.shape}"
-            pieces = self.unflatten(flat) if fits else {}
+            vector = np.asarray(given)
+            pieces = self._pieces_of(vector)
+            wrong = "" if self._space.contains(pieces) else f"{vector.dtype} of shape {vector.shape}"
         if wrong:
             raise ValueError(
                 f"this is not an observation of one game of {self.rules} by this observer: {wrong} does not fit"
             )
         return self, pieces
 
+    def _pieces_of(self, vector: npt.NDArray[Any]) -> Pieces:
+        """Return the pieces of a vector of one game.
+
+        It is flat integers, or an encoding. Other vectors have none.
+        """
+        if vector.shape == (self.size,) and vector.dtype.kind in "iu":
+            pieces = self.unflatten(vector)
+            return pieces if (self.flatten(pieces) == vector).all() else {}
+        for encoder in self._encoders:
+            if vector.dtype.kind == "f" and encoder.space().contains(vector.astype(np.float32)):
+                pieces = encoder.decode(vector)
+                return pieces if (encoder.encode(pieces) == vector).all() else {}
+        return {}
+
 
 def without_mask(observation: Mapping[str, Any] | npt.NDArray[Any]) -> Any:
-    """Return an observation, pieces or flat, without its mask."""
+    """Return an observation, pieces or a vector, without its mask."""
     if not isinstance(observation, Mapping) or "action_mask" not in observation:
         return observation
     pieces = {name: piece for name, piece in observation.items() if name != "action_mask"}
@@ -287,6 +305,13 @@ def without_mask(observation: Mapping[str, Any] | npt.NDArray[Any]) -> Any:
 
 Observer = BaseObserver[Any, Any, Any]
 """An observer of any game."""
+
+
+def ordered_dict(entries: Iterable[tuple[str, spaces.Space[Any]]]) -> spaces.Dict:
+    """Return a space of dictionaries in this order. Gymnasium would sort the keys, also of a batch of it."""
+    space = spaces.Dict(OrderedDict(entries))
+    space.sort_keys = False
+    return space
 
 
 def from_seat(by_seat: list[Any], seat: int) -> list[Any]:

@@ -32,10 +32,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ``pettingzoo.utils.conversions.turn_based_aec_to_parallel`` makes one.
 
     ## Observation Space
-    The flat vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. It is
-    int16, with ``observation="float32"`` float32. With ``mask_in="obs"`` a dictionary of ``observation`` and
-    ``action_mask``. ``observe(agent)`` works for every agent at
-    any time.
+    A vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. It is the
+    flat vector, int16, or with ``observation="float32"`` the encoding for networks. With ``mask_in="obs"`` a dictionary
+    of ``observation`` and ``action_mask``. ``observe(agent)`` works for every agent at any time.
 
     ## Action Mask
     int8, 1 = legal; all 0 for agents that are not to move. ``mask_in`` selects where it is: in the observation
@@ -63,15 +62,16 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     the scores, hands and penalties at the end of the round before this one.
 
     ``state()`` returns the complete state of the round for centralised critics, a vector in ``state_space``. It holds
-    the flat observations of all agents, in the order of ``possible_agents``. In Quincunx the draw pile follows, next
-    card first, padded with -1. No observation and no info contains it.
+    the observations of all agents, in the order of ``possible_agents``. In Quincunx the draw pile follows, next card
+    first, padded with -1, or encoded as the cells of the grid. No observation and no info contains it.
 
     Args:
         name: entry of ``metadata``.
         rules: rules of the game; `quincunx_env.quincunx_v0` and `quincunx_env.spiral_v0` also take a mapping of their
             fields, or single options.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
-        observation: ``"flat"``, or ``"float32"`` for the same vector as float32.
+        observation: ``"flat"`` or ``"float32"``, the encoding for networks.
+        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
@@ -97,6 +97,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         *,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["flat", "float32"] = "flat",
+        actions: Literal["joint", "hand"] = "joint",
         mask_in: Literal["obs", "info", "both"] = "obs",
         preview: bool = False,
         padded: bool = False,
@@ -107,11 +108,12 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         super().__init__()
         check_option("reward", reward, *REWARDS)
         check_option("observation", observation, "flat", "float32")
+        check_option("actions", actions, "joint", "hand")
         check_finite("illegal_reward", illegal_reward)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
         self.rules = rules
-        self.codec = EnvCodec(rules, observation, preview, illegal=illegal, padded=padded, mask_in=mask_in)
+        self.codec = EnvCodec(rules, observation, preview, actions, illegal, padded, mask_in)
         self.observer = self.codec.observer
         self.reward = reward
         self.illegal_reward = illegal_reward
@@ -129,14 +131,15 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             self.action_spaces[agent] = self.codec.action_space()
         # The spiral game has no pile; the bound of the count is the length of the longest one.
         _, _, self._pile_size = self.observer.counts.get("pile", ("", 0, 0))
+        self._board = self.observer.pieces[0].encoding
         self.state_space = self._state_space()
 
     def _state_space(self) -> spaces.Box:
-        dtype = self.codec.dtype
-        seen = [self.observer.flat_space(dtype)] * len(self.possible_agents)
-        low = np.concatenate([space.low for space in seen] + [np.full(self._pile_size, EMPTY, dtype)])
-        last = np.full(self._pile_size, self.rules.num_cards - 1, dtype)
-        return spaces.Box(low, np.concatenate([space.high for space in seen] + [last]), dtype=dtype)
+        seen = self.codec.vector_space()
+        pile = np.full((2, self._pile_size), [[EMPTY], [self.rules.num_cards - 1]])
+        limits = self._board.limits(pile) if self.codec.encoder else pile
+        low, high = np.concatenate([*[[seen.low, seen.high]] * len(self.possible_agents), limits], 1, dtype=seen.dtype)
+        return spaces.Box(low, high, dtype=seen.dtype)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the observation space of an agent, always the same object.
@@ -267,17 +270,19 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         Raises:
             ResetNeeded: before the first reset.
         """
-        game, dtype = self.game, self.codec.dtype
-        pile = np.full(self._pile_size, EMPTY, dtype)
-        cards = getattr(game, "pile", ())
-        pile[: len(cards)] = cards
-        return np.concatenate([*(self.observer.observe_flat(game, seat, dtype) for seat in self._seats.values()), pile])
+        game, cards = self.game, getattr(self.game, "pile", ())
+        pile = np.full((1, self._pile_size), EMPTY)
+        pile[0, : len(cards)] = cards
+        rest = self._board.encode(pile) if self.codec.encoder else pile
+        seen: list[Any] = [self.codec.observe(game, seat) for seat in self._seats.values()]
+        state: Flat = np.concatenate([*seen, rest[0]]).astype(self.state_space.dtype, copy=False)
+        return state
 
     def _mask(self, agent: str) -> Mask:
         game = self.game
         if self._seats[agent] != game.mover:
-            return np.zeros(self.observer.num_actions, np.int8)
-        return self.observer.mask(game)
+            return np.zeros(self.codec.mask_size, np.int8)
+        return self.codec.mask(game)
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of everything that changes, for `set_state`."""

@@ -53,7 +53,7 @@ class BatchedGames:
     are ignored. If an action is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
 
     ## Observation Space
-    ``position.observation``, from the seats to move: flat [B, size], int16 or float32, or pieces [B, ...].
+    ``position.observation``, from the seats to move: flat [B, size], encoded float32 [B, size], or pieces [B, ...].
     ``print(games.observer.table())`` lists names, slices, meanings and ranges.
 
     ## Action Mask
@@ -82,7 +82,8 @@ class BatchedGames:
         num_games: B.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
-        observation: ``"flat"``, ``"float32"``, which is the flat vector as float32, or ``"pieces"``.
+        observation: ``"flat"``, ``"float32"``, the encoding for networks, or ``"pieces"``.
+        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         padded: observations and actions have the same shape in all variants of the game
@@ -103,6 +104,7 @@ class BatchedGames:
         rules: RulesLike | None = None,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["flat", "float32", "pieces"] = "flat",
+        actions: Literal["joint", "hand"] = "joint",
         preview: bool = False,
         padded: bool = False,
         autoreset: bool = True,
@@ -110,8 +112,9 @@ class BatchedGames:
     ) -> None:
         check_option("reward", reward, *REWARDS)
         check_option("autoreset", autoreset, False, True)
+        check_option("actions", actions, "joint", "hand")
         self.rules = make_rules(game, rules, **options)
-        self.codec = EnvCodec(self.rules, observation, preview, padded=padded)
+        self.codec = EnvCodec(self.rules, observation, preview, actions, padded=padded)
         self.observer = self.codec.observer
         self.batch: Batch = spec_of(self.rules).Batch(self.rules, num_games)
         self.reward = reward

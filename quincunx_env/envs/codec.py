@@ -9,7 +9,7 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, as_integer
-from quincunx_env.core.observation import Flat, FlatDtype, Mask, Pieces
+from quincunx_env.core.observation import Flat, Mask, Pieces, ordered_dict
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.options import check_option
 from quincunx_env.registry import make_observer
@@ -25,18 +25,20 @@ class EnvCodec:
 
     Args:
         rules: rules of the game.
-        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, which is the flat vector as float32.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, the encoding for networks.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
-        actions: ``"joint"`` or ``"factored"``.
+        actions: ``"joint"``, ``"hand"`` or ``"factored"``.
         illegal: ``"raise"``, ``"lose"`` or ``"next"``.
         padded: observations and actions have the same shape in all variants of the game.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
 
     Attributes:
         observer: the observer that observations and masks come from.
+        encoder: encoder of the observations, or None.
         flat: whether observations are one vector.
-        dtype: of the vector.
+        num_actions: number of actions that are integers.
+        hand: places of the hand that actions name, or None.
         factored: whether an action is a pair (card, cell).
         factor_sizes: number of cards and of cells of a factored action.
         lose_on_illegal: whether an illegal action ends the game instead of raising.
@@ -61,7 +63,7 @@ class EnvCodec:
     ) -> None:
         check_option("observation", observation, "pieces", "flat", "float32")
         check_option("preview", preview, False, True)
-        check_option("actions", actions, "joint", "factored")
+        check_option("actions", actions, "joint", "hand", "factored")
         check_option("illegal", illegal, "raise", "lose", "next")
         check_option("padded", padded, False, True)
         check_option("mask_in", mask_in, "obs", "info", "both")
@@ -70,7 +72,9 @@ class EnvCodec:
         if actions == "factored" and not self.observer.factors:
             raise ValueError("actions='factored' has no announcements and needs a choice of cells: use 'joint' here")
         self.flat = observation != "pieces"
-        self.dtype: FlatDtype = np.float32 if observation == "float32" else np.int16
+        self.encoder = self.observer.encoder(by_place=actions == "hand") if observation == "float32" else None
+        self.hand = self.observer.places if actions == "hand" else None
+        self.num_actions = self.hand.num_actions if self.hand else self.observer.num_actions
         self.mask_in_obs = mask_in in ("obs", "both")
         self.mask_in_info = mask_in in ("info", "both")
         self.factored = actions == "factored"
@@ -78,21 +82,25 @@ class EnvCodec:
         self.lose_on_illegal = illegal == "lose"
         self.play_next = illegal == "next"
         self.factor_sizes = self.observer.factors or (0, 0)
-        self.mask_size = sum(self.factor_sizes) if self.factored else self.observer.num_actions
+        self.mask_size = sum(self.factor_sizes) if self.factored else self.num_actions
 
     def observation_space(self) -> spaces.Space[Any]:
         """Return the space of one observation."""
-        space = self.observer.flat_space(self.dtype) if self.flat else self.observer.dict_space()
+        space: spaces.Space[Any] = self.vector_space() if self.flat else self.observer.dict_space()
         if not self.mask_in_obs:
             return space
         pieces = space.spaces if isinstance(space, spaces.Dict) else {"observation": space}
-        return spaces.Dict({**pieces, "action_mask": spaces.Box(0, 1, (self.mask_size,), np.int8)})
+        return ordered_dict([*pieces.items(), ("action_mask", spaces.Box(0, 1, (self.mask_size,), np.int8))])
+
+    def vector_space(self) -> spaces.Box:
+        """Return the space of one observation as a vector."""
+        return self.encoder.space() if self.encoder else self.observer.flat_space()
 
     def action_space(self) -> spaces.Space[Any]:
         """Return the space of one action."""
         if self.factored:
             return spaces.MultiDiscrete(list(self.factor_sizes))
-        return spaces.Discrete(self.observer.num_actions)
+        return spaces.Discrete(self.num_actions)
 
     def with_mask(self, observation: Pieces | Flat, mask: Mask) -> Pieces | Flat:
         """Return an observation, with its mask if ``mask_in`` places it there.
@@ -108,19 +116,24 @@ class EnvCodec:
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
         """Encode pieces as observations of the environment. The pieces are of one game or of a batch."""
-        return self.observer.flatten(pieces, self.dtype) if self.flat else pieces
+        if self.encoder:
+            return self.encoder.encode(pieces)
+        return self.observer.flatten(pieces) if self.flat else pieces
 
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
         """Return the observation of a seat of a game."""
-        return self.observer.observe_flat(game, seat, self.dtype) if self.flat else self.observer.observe(game, seat)
+        return self.encode(self.observer.observe(game, seat))
 
     def mask(self, game: Game) -> Mask:
         """Return the mask of the seat to move, int8 [mask_size]."""
-        return self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
+        mask = self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
+        return self.hand.mask(mask[None].view(np.bool_))[0].view(np.int8) if self.hand else mask
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
         """Return the masks of the seats to move, bool [B, mask_size]. ``out`` is overwritten and returned if given."""
-        return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
+        if self.factored:
+            return self.observer.factored_mask_batch(batch)
+        return self.hand.mask(self.observer.mask_batch(batch)) if self.hand else self.observer.mask_batch(batch, out)
 
     def _next_legal(self, actions: Ints, masks: Bools) -> Ints:
         """Replace illegal actions by the next legal ones.
@@ -163,12 +176,20 @@ class EnvCodec:
                 number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
         except (TypeError, ValueError):
             raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
-        if self._renumbered:
-            in_range = 0 <= number < self.observer.num_actions
-            number = int(self.observer.to_engine(np.array([number]))[0]) if in_range else -1
-        if number < 0 and (self.factored or self._renumbered):  # the game itself refuses other numbers
-            raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
+        if self.hand or self._renumbered:
+            joint = np.array([number if 0 <= number < self.num_actions else -1])
+            if self.hand:
+                joint = self.hand.to_joint(joint, self.observer.mask(game)[None].view(np.bool_))
+            number = int(self.observer.to_engine(joint)[0])
+        if number < 0 and (self.factored or self.hand or self._renumbered):  # the game itself refuses other numbers
+            raise IllegalAction(self._refusal(action))
         return number
+
+    def _refusal(self, action: Any) -> str:
+        """Return what is wrong with an action unknown to the engine."""
+        if self.hand and isinstance(action, int | np.integer) and 0 <= action < self.num_actions:
+            return f"action {action} plays place {action // self.hand.cells} of the hand, which holds no card to play"
+        return f"action {action!r} is out of range: an action of {self.action_space()} is needed"
 
     def with_remedy(self, error: IllegalAction) -> IllegalAction:
         """Return the error of an illegal action, with ways to avoid it."""
@@ -206,11 +227,10 @@ class EnvCodec:
             (card, cell), (cards, cells) = joint.T, self.factor_sizes
             outside = (card < 0) | (card >= cards) | (cell < 0) | (cell >= cells)
             joint = np.where(outside, -1, card * cells + cell)
+        if self.hand:
+            joint = self.hand.to_joint(joint, self.observer.mask_batch(batch))
         engine = self.observer.to_engine(joint)
         if not self.lose_on_illegal and (wrong := live & (engine < 0)).any():
             row = int(wrong.argmax())
-            raise IllegalAction(
-                f"game {row}: action {array[row].tolist()} is out of range: "
-                f"an action of {self.action_space()} is needed"
-            )
+            raise IllegalAction(f"game {row}: {self._refusal(array[row].tolist())}")
         return engine

@@ -45,21 +45,22 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
     ## Action Space
     ``actions="joint"`` (default): ``Discrete(cards * cells)``, where action = ``card * cells + cell``.
-    ``actions="factored"``: ``MultiDiscrete([cards, cells])``. Cards are ids (36, or 41 with the extended deck), cells
-    count from the top left, row by row (16).
+    ``actions="hand"``: ``Discrete(places * cells)``, where action = ``place * cells + cell``: ten places of the hand,
+    sorted by rank; cards beyond wait for a place. ``actions="factored"``: ``MultiDiscrete([cards, cells])``. Cards are
+    ids (36, or 41 with the extended deck), cells count from the top left, row by row (16).
 
     ## Observation Space
     ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
-    int16 vector. ``observation="float32"``: that vector as float32, for libraries that convert nothing.
-    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True`` adds the points
-    and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of the dictionary,
-    ``action_mask``; the vector is then its entry ``observation``.
+    int16 vector. ``observation="float32"``: one vector for neural networks, with cards as rank and suits and scaled
+    numbers (`quincunx_env.core.encoding`). ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and
+    ranges. ``preview=True`` adds the points and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the
+    mask is one more entry of the dictionary, ``action_mask``; a vector is then its entry ``observation``.
 
     ## Action Mask
-    ``info["action_mask"]``: int8, 1 = legal; [cards * cells] or, factored, [cards + cells], cards first. Every legal
-    card may go into every legal cell. ``mask_in`` selects where it is: in the info (default), in the observation, or
-    both. ``action_masks()`` returns the same as bool, the interface of sb3-contrib. After the end of a round it is all
-    0.
+    ``info["action_mask"]``: int8, 1 = legal; an entry for each action or, factored, [cards + cells], cards first. Every
+    legal card may go into every legal cell. ``mask_in`` selects where it is: in the info (default), in the observation,
+    or both. ``action_masks()`` returns the same as bool, the interface of sb3-contrib. After the end of a round it is
+    all 0.
 
     ## Rewards
     The points of each play; the last play of a complete round also loses the penalty for the cards left in hand. The
@@ -93,7 +94,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             mapping of its fields.
         observation: ``"pieces"``, ``"flat"`` or ``"float32"``.
         preview: add the points and draws of every legal play to the observation.
-        actions: ``"joint"`` or ``"factored"``.
+        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell; ``"factored"``: a pair.
         padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
@@ -114,7 +115,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         rules: RulesLike | None = None,
         observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
-        actions: Literal["joint", "factored"] = "joint",
+        actions: Literal["joint", "hand", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose", "next"] = "raise",
@@ -276,7 +277,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         max_episode_steps: None = None,
         observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
-        actions: Literal["joint", "factored"] = "joint",
+        actions: Literal["joint", "hand", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose", "next"] = "raise",

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
@@ -17,7 +18,7 @@ from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
-from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.core.observation import Flat, Pieces, ordered_dict
 from quincunx_env.envs.codec import Batch, EnvCodec, Info
 from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
@@ -29,6 +30,14 @@ from quincunx_env.render.notebook import gallery
 
 SHOWN = 4
 """Games that notebooks show."""
+
+
+def batched(space: spaces.Space[Any], num_envs: int) -> spaces.Space[Any]:
+    """Return the space of observations of many games. Gymnasium before 1.4 would sort the keys of dictionaries."""
+    if isinstance(space, spaces.Dict):
+        return ordered_dict((name, batch_space(part, num_envs)) for name, part in space.items())
+    return batch_space(space, num_envs)
+
 
 GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
 """Deals of several games: each a deal or its text, or a list of one for each round."""
@@ -98,7 +107,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         self.single_observation_space = codec.observation_space()
         self.single_action_space = codec.action_space()
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.observation_space = batched(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, "", METADATA["render_fps"])

@@ -41,11 +41,11 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
 
     ## Action Space
-    The actions of the game, joint or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`. The spiral game, and
-    Quincunx with Simpleton, have joint actions only.
+    The actions of the game, joint, by place of the hand or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`.
+    The spiral game, and Quincunx with Simpleton, have no factored actions.
 
     ## Observation Space
-    The agent's observation, in which its own seat is seat 0: pieces, or one flat vector, int16 or float32.
+    The agent's observation, in which its own seat is seat 0: pieces, one flat vector, or the encoding for networks.
     ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. With ``mask_in="obs"`` or
     ``"both"`` the mask is one more entry of the dictionary, ``action_mask``; the vector is then its entry
     ``observation``.
@@ -92,10 +92,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
             fields.
-        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, which is the flat vector as float32.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, the encoding for networks.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
-        actions: ``"joint"`` or ``"factored"``.
+        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell; ``"factored"``: a pair.
         padded: observations and actions have the same shape in all variants of the game.
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
@@ -121,7 +121,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
-        actions: Literal["joint", "factored"] = "joint",
+        actions: Literal["joint", "hand", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose", "next"] = "raise",

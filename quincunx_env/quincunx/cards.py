@@ -14,6 +14,9 @@ from quincunx_env.core.cards import CardNames
 SUITS = "MSVLYK"
 """Moons, Suns, Waves, Leaves, Wyrms, Knots, in the order of the rules."""
 
+RANKS = "A23456789PCX"
+"""Ranks in order (ruling R8), and the Excuse, which has none."""
+
 _ACES = [f"A{suit}" for suit in SUITS]
 _NUMBERS = [
     *("2MK", "2SY", "2VL", "3MV", "3SK", "3LY", "4YK", "4MS", "4VL", "5SV", "5ML", "5YK"),

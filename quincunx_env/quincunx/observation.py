@@ -4,6 +4,7 @@ They leave out the plies on which a seat drew its cards, earlier announcements, 
 None of these gives information about hidden cards.
 """
 
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -12,14 +13,31 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
+from quincunx_env.core.encoding import Each, Features, HandPlaces, Piece, Scaled, one_hot
+from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pieces, batch_from_seat, from_seat
 from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.cards import CARDS, RANKS, SUITS
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import PLAY_POINTS_MAX, PLAY_POINTS_MIN, Rules
 from quincunx_env.quincunx.scoring import POINTS_LIMIT
 
 _ONLY_ROW = np.zeros(1, np.int64)
+
+SPARE_PLACES = 2
+"""Places of a hand beyond the cards dealt: longer hands are rare, and cards beyond wait for a place."""
+
+PREVIEW_UNIT = 20
+"""Points that one unit of the encoded preview stands for."""
+
+
+def card_features(num_cards: int) -> Features:
+    """Return the features of cards: rank (one-hot), suits, and 1. A missing card is all 0."""
+    ranks = [rank for rank in RANKS if any(card.rank == rank for card in CARDS[:num_cards])]
+    bits = range(len(SUITS))
+    rows = [[*(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in bits), 1] for card in CARDS]
+    table = np.array([[0] * len(rows[0]), *rows[:num_cards]], np.float32)
+    return Features(f"rank {' '.join(ranks)}, suits {' '.join(SUITS)}, 1 for a card", table)
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
@@ -58,25 +76,31 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def _layout(self) -> tuple[Piece | None, ...]:
         rules = self.rules
-        cells, cards, when = (
-            rules.num_cells,
-            rules.num_cards,
-            "ply on which the card of a cell came, 0 face up, -1 none",
-        )
+        cells, cards, plays = rules.num_cells, rules.num_cards, rules.num_plays
+        when = "ply on which the card of a cell came, 0 face up, -1 none"
+        held, faces = "1 for each card in one's hand", card_features(cards)
         layout: tuple[Piece | None, ...] = (
-            Piece("board", (cells,), np.int8, EMPTY, cards - 1, "card id by cell, -1 where none lies"),
-            Piece("order", (cells,), np.int8, -1, rules.num_plays, when),
-            Piece("hand", (cards,), np.int8, 0, 1, "1 for each card in one's hand"),
+            Piece("board", (cells,), np.int8, EMPTY, cards - 1, "card id by cell, -1 where none lies", faces),
+            Piece("order", (cells,), np.int8, -1, plays, when, Scaled(plays)),
+            Piece("hand", (cards,), np.int8, 0, 1, held, Scaled(), faces),
             None,
         )
         if rules.simpleton:
             meaning = "card and cell whose points are to be announced, -1 -1 if none are"
-            layout += (Piece("pending", (2,), np.int8, -1, max(cards, cells) - 1, meaning),)
+            play = Each((faces, one_hot(cells, "1 for the cell")))
+            layout += (Piece("pending", (2,), np.int8, -1, max(cards, cells) - 1, meaning, play),)
         if self.preview:
             meaning = "points and draws of each legal play (or of the pending one), by card and cell; elsewhere 0"
-            shape = cards, cells, 2
-            layout += (Piece("preview", shape, np.int16, PLAY_POINTS_MIN, PLAY_POINTS_MAX, meaning),)
+            shape, low, high, unit = (cards, cells, 2), PLAY_POINTS_MIN, PLAY_POINTS_MAX, Scaled((PREVIEW_UNIT, 1))
+            layout += (Piece("preview", shape, np.int16, low, high, meaning, unit, unit),)
         return layout
+
+    @cached_property
+    def places(self) -> HandPlaces:
+        """The places of the hand: the cards dealt, and `SPARE_PLACES`."""
+        rules = self.rules
+        order = sorted(range(rules.num_cards), key=lambda card: RANKS.index(CARDS[card].rank))
+        return HandPlaces(order, rules.hand_size + SPARE_PLACES, rules.num_cells, self.num_actions)
 
     # --- One game ----------------------------------------------------------------------------------------------------
 

@@ -5,18 +5,20 @@ grids lie in its middle. An action is ``card * 81 + cell``, or ``41 * 81 + annou
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.observation import Count, Hidden, Mask, Piece, Pieces
+from quincunx_env.core.encoding import Features, HandPlaces, Piece, Scaled
+from quincunx_env.core.observation import Count, Hidden, Mask, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.observation import Observer
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.observation import SPARE_PLACES, Observer, card_features
+from quincunx_env.quincunx.rules import SETUPS, Rules
 
 WIDEST = Rules(num_players=4, start="open", excuse=True, pawns=True, simpleton=True, match=True)
 """The rules whose observations have every piece and count, and the longest axes."""
@@ -68,12 +70,27 @@ class PaddedObserver(Observer):
         return self._widest.counts | {"pile": (meaning, low, len(WIDEST.deck))}  # fewer seats leave more in the pile
 
     def _layout(self) -> tuple[Piece | None, ...]:
-        form = Piece("form", (len(FORM),), np.int8, 0, 4, f"the rules: {', '.join(FORM)}")
+        form = Piece("form", (len(FORM),), np.int8, 0, 4, f"the rules: {', '.join(FORM)}", Scaled(4))
         pieces = {piece.name: piece for piece in self._widest.pieces} | {"counts": None}
-        board = pieces["board"]
+        board, faces = pieces["board"], card_features(WIDEST.num_cards)
         assert board is not None
-        pieces["board"] = board._replace(low=NO_CELL, meaning=f"{board.meaning}, {NO_CELL} where there is no cell")
+        off_grid = -np.eye(1, faces.table.shape[1], faces.table.shape[1] - 1)
+        pieces["board"] = board._replace(
+            low=NO_CELL,
+            meaning=f"{board.meaning}, {NO_CELL} where there is no cell",
+            encoding=Features(
+                f"{faces.names}, -1 where there is no cell",
+                np.concatenate([off_grid, faces.table], dtype=np.float32),
+                NO_CELL,
+            ),
+        )
         return (*pieces.values(), form)
+
+    @cached_property
+    def places(self) -> HandPlaces:
+        """The places of the longest hand dealt, and the spare ones."""
+        longest, order = max(setup.hand for setup in SETUPS.values()), self._widest.places.order.tolist()
+        return HandPlaces(order, longest + SPARE_PLACES, WIDEST.num_cells, self.num_actions)
 
     # --- Observations ------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 The spiral determines the order in which cards were played and who played them. The 25 face-down cards stay unknown.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,25 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Ints, unpack
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
+from quincunx_env.core.encoding import Features, HandPlaces, Piece, Scaled
+from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pieces, batch_from_seat, from_seat
 from quincunx_env.spiral.batch import Batch
-from quincunx_env.spiral.cards import CARDS
+from quincunx_env.spiral.cards import CARDS, RANKS, SUITS
 from quincunx_env.spiral.game import Game
 from quincunx_env.spiral.rules import HAND, LINE_LIMIT, NUM_CELLS, PLAYS, SPIRAL, Rules
 from quincunx_env.spiral.scoring import POINTS_LIMIT
+
+PREVIEW_UNIT = 10
+"""Points that one unit of the encoded preview stands for. Not tuned."""
+
+_FACES = Features(
+    f"rank {' '.join(RANKS)}, suit {' '.join(SUITS)}, 1 for a card",
+    np.array(
+        [[0] * 18, *([*np.eye(13)[card.rank], *np.eye(4)[card.suit], 1] for card in CARDS)],
+        np.float32,
+    ),
+)
+"""Features of the cards. A face-down card is all 0."""
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
@@ -44,14 +58,21 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def _layout(self) -> tuple[Piece | None, ...]:
         layout: tuple[Piece | None, ...] = (
-            Piece("board", (NUM_CELLS,), np.int8, EMPTY, len(CARDS) - 1, "card id by cell, -1 face down"),
-            Piece("hand", (len(CARDS),), np.int8, 0, 1, "1 for each card in one's hand"),
+            Piece("board", (NUM_CELLS,), np.int8, EMPTY, len(CARDS) - 1, "card id by cell, -1 face down", _FACES),
+            Piece("hand", (len(CARDS),), np.int8, 0, 1, "1 for each card in one's hand", Scaled(), _FACES),
             None,
         )
         if self.preview:
             meaning = "what each legal card makes for oneself and for the other player; elsewhere 0"
-            layout += (Piece("preview", (len(CARDS), 2), np.int16, 0, 2 * LINE_LIMIT, meaning),)
+            unit = Scaled(PREVIEW_UNIT)
+            layout += (Piece("preview", (len(CARDS), 2), np.int16, 0, 2 * LINE_LIMIT, meaning, unit, unit),)
         return layout
+
+    @cached_property
+    def places(self) -> HandPlaces:
+        """The places of the hand, one for each card dealt."""
+        order = sorted(range(len(CARDS)), key=lambda card: CARDS[card].rank)
+        return HandPlaces(order, HAND, 1, self.num_actions)
 
     # --- One game ----------------------------------------------------------------------------------------------------
 

@@ -123,8 +123,8 @@ def test_agents_and_their_spaces(options: Options) -> None:
     assert env.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     assert env.possible_agents == agents == wrapped.possible_agents
     given = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
-    dtype = np.float32 if options.get("observation") == "float32" else np.int16
-    flat = make_observer(rules, options.get("preview", False)).flat_space(dtype)
+    observer = make_observer(rules, options.get("preview", False))
+    flat = observer.encoder().space() if options.get("observation") == "float32" else observer.flat_space()
     mask = spaces.Box(0, 1, (rules.num_actions,), np.int8)
     in_obs = options.get("mask_in") != "info"
     for observations, actions in given:
@@ -153,15 +153,16 @@ def test_agents_and_their_spaces(options: Options) -> None:
 
 @each(EVERY_GAME_OPTIONS)
 def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None:
-    """The observation is the flat one of the agent's seat at every turn, to the end and after it.
+    """The observation is the vector of the agent's seat at every turn, to the end and after it.
 
     The state for centralised critics holds those of all seats and the pile, in a new array.
     """
     in_obs = options.get("mask_in") != "info"
     for env, game, _ in side_by_side(strict(options)):
         observer = make_observer(game.rules, options.get("preview", False))
-        dtype = np.float32 if options.get("observation") == "float32" else np.int16
-        expected_state = [observer.observe_flat(game, seat, dtype) for seat in range(game.rules.num_players)]
+        encoded, seats = options.get("observation") == "float32", range(game.rules.num_players)
+        encode: Any = observer.encoder().encode if encoded else observer.flatten
+        expected_state = [encode(observer.observe(game, seat)) for seat in seats]
         for seat, agent in enumerate(env.possible_agents):
             seen = env.observe(agent)
             assert env.observation_space(agent).contains(seen)
@@ -170,8 +171,10 @@ def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None
         state, pile = env.state(), getattr(game, "pile", ())
         assert env.state_space.contains(state)
         assert env.state_space is env.state_space
-        room = len(state) - observer.size * len(expected_state)
-        same(state, np.concatenate([*expected_state, np.array([*pile, *[-1] * (room - len(pile))], dtype)]))
+        _, _, room = observer.counts.get("pile", ("", 0, 0))
+        cards: Any = np.array([*pile, *[-1] * (room - len(pile))], np.int16)
+        cards = observer.pieces[0].encoding.encode(cards[None])[0] if encoded else cards
+        same(state, np.concatenate([*expected_state, cards]))
         state[:] = 0
         assert env.state().any()
         same(env.last()[0], env.observe(env.agent_selection))

@@ -38,28 +38,28 @@ from quincunx_env.quincunx.scoring import RATING_STEPS
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
 from tests.variants import same
 
-# --- Observations as float32 -----------------------------------------------------------------------------------------
+# --- The encoding for networks ---------------------------------------------------------------------------------------
 
 
-def parts(shown: Any, kind: type[Any]) -> Any:
-    """Return observations as lists and dictionaries, with int16 arrays, which are flat, as ``kind``."""
+def encoded(shown: Any, observer: Any) -> Any:
+    """Return observations as lists and dictionaries, with int16 arrays, which are flat, as the encoding."""
     if isinstance(shown, dict):
-        return {name: parts(value, kind) for name, value in shown.items()}
+        return {name: encoded(value, observer) for name, value in shown.items()}
     if isinstance(shown, list | tuple) or (isinstance(shown, np.ndarray) and shown.dtype.hasobject):
-        return [parts(value, kind) for value in shown]
-    return shown.astype(kind) if isinstance(shown, np.ndarray) and shown.dtype == np.int16 else shown
+        return [encoded(value, observer) for value in shown]
+    flat = isinstance(shown, np.ndarray) and shown.dtype == np.int16
+    return observer.encoder().encode(observer.unflatten(shown)) if flat else shown
 
 
 @every_environment()
-def test_float32_observations_have_the_values_of_the_flat_ones(case: Case) -> None:
+def test_float32_observations_encode_the_flat_ones(case: Case) -> None:
     """At every step, also at the end of a game; nothing else differs."""
     flat, other = (drive(case, observation=observation).started() for observation in ("flat", "float32"))
+    observer = flat.observer
     for shown, found in zip([flat.shown, *flat.walk(40)], [other.shown, *other.walk(40)], strict=True):
-        same(parts(shown, np.float32), parts(found, np.int16))
+        same(encoded(shown, observer), encoded(found, observer))
     if isinstance(other, Agents):
-        state = other.inner.state()
-        same(flat.inner.state().astype(np.float32), state)
-        assert other.inner.state_space.contains(state)
+        assert other.inner.state_space.contains(other.inner.state())
         assert other.inner.state_space.dtype == np.float32
 
 
@@ -114,8 +114,9 @@ WRONG: list[tuple[list[Make], Options, str]] = [
         {"observation": "image"},
         "observation must be one of 'pieces', 'flat', 'float32', got 'image'",
     ),
+    (AGENTS, {"actions": "factored"}, "actions must be one of 'joint', 'hand', got 'factored'"),
     (AGENTS, {"observation": "pieces"}, "observation must be one of 'flat', 'float32', got 'pieces'"),
-    (GYMNASIUM, {"actions": "both"}, "actions must be one of 'joint', 'factored', got 'both'"),
+    (GYMNASIUM, {"actions": "both"}, "actions must be one of 'joint', 'hand', 'factored', got 'both'"),
     (VS_OPPONENTS, {"actions": "factored", "simpleton": True}, "actions='factored' has no announcements"),
     (WINDOWED, {"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array', 'human', got 'rgb'"),
     (VECTOR, {"render_mode": "human"}, "render_mode must be one of None, 'ansi', 'rgb_array', got 'human'"),
@@ -187,8 +188,8 @@ def test_wrong_options_are_named(make: Make, options: Options, match: str) -> No
 
 UNKNOWN: list[tuple[list[Make], list[str]]] = [
     (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "illegal_reward"]),
-    (QUINCUNX_AGENTS, ["edge_contact", "actions", "mask", "lost_value"]),
-    (SPIRAL_AGENTS, ["num_players", "excuse", "actions"]),
+    (QUINCUNX_AGENTS, ["edge_contact", "mask", "lost_value"]),
+    (SPIRAL_AGENTS, ["num_players", "excuse"]),
     ([*VS_OPPONENTS, batched_games], ["mask", "lost_value", "deals"]),
     ([vs_opponents, SolitaireEnv], ["num_envs", "autoreset_mode", "copy"]),
 ]

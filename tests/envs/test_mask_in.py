@@ -9,8 +9,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import FlattenObservation
 
-from quincunx_env import SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env import SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv, quincunx_v0
 from tests.variants import same
 
 SEED = 5
@@ -25,7 +26,7 @@ VECTOR: dict[str, Make] = {
 }
 LAYOUTS = [
     {"observation": observation, "actions": actions}
-    for observation, actions in product(("pieces", "flat", "float32"), ("joint", "factored"))
+    for observation, actions in product(("pieces", "flat", "float32"), ("joint", "hand", "factored"))
 ]
 
 
@@ -122,3 +123,28 @@ def test_a_recorder_gets_the_same_entries_at_every_step() -> None:
         observation, _, over, _, info = env.step(observation["action_mask"].argmax())
         assert set(observation) == names == set(env.observation_space.spaces)  # type: ignore[attr-defined]
         assert over or info == {}
+
+
+@pytest.mark.parametrize("mask_in", ["info", "obs"])
+def test_dictionaries_come_out_in_the_order_of_their_space(mask_in: str) -> None:
+    """Their values, joined, are the same in every environment, and as ``flat`` those of Gymnasium's flattening."""
+    name, options = "Quincunx/Solitaire-v0", dict[str, Any](mask_in=mask_in)
+    native, sync = (
+        gymnasium.make_vec(name, num_envs=2, vectorization_mode=mode, **options)
+        for mode in ("vector_entry_point", "sync")
+    )
+    shown: list[Any] = []
+    envs: list[Any] = [native, sync, SolitaireEnv(**options), VsOpponentsEnv(**options)]
+    for env in envs:
+        observation, _ = env.reset(seed=SEED)
+        assert list(env.observation_space) == list(observation)
+        shown.append(observation)
+    joined = [np.concatenate([*each.values()], axis=1) for each in shown[:2]]
+    same(joined[0], joined[1])
+    agents: Any = quincunx_v0.raw_env(mask_in="both")
+    agents.reset()
+    assert list(agents.observation_space("player_0")) == list(agents.observe("player_0"))
+    if mask_in == "info":
+        flat, _ = SolitaireEnv(observation="flat").reset(seed=SEED)
+        flattened, _ = FlattenObservation(SolitaireEnv(**options)).reset(seed=SEED)
+        assert (flattened == flat).all()

@@ -24,6 +24,7 @@ CHECKED: list[Options] = [
     {"actions": "factored", "observation": "flat", "preview": True, "mask_in": "obs"},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "mask_in": "obs"},
     {"padded": True},
+    {"actions": "hand", "observation": "float32", "preview": True, "mask_in": "obs"},
 ]
 
 

@@ -39,11 +39,16 @@ OBSERVED: Values = {"preview": FLAG, "padded": FLAG}
 SHOWN: Values = OBSERVED | {"observation": ["flat", "float32", "pieces"]}
 ILLEGAL: Values = {"illegal": ["raise", "lose", "next"]}
 RENDERED: Values = {"render_mode": [None, "ansi"]}
-ALONE: Values = SHOWN | ILLEGAL | RENDERED | {"actions": ["joint", "factored"]}
+ALONE: Values = SHOWN | ILLEGAL | RENDERED | {"actions": ["joint", "hand", "factored"]}
 MODES: Values = {"autoreset_mode": [*AutoresetMode, *(mode.value for mode in AutoresetMode)], "copy": FLAG}
 AGAINST: Values = ALONE | REWARD | {"opponents": ["greedy", ["uniform"]], "seat": ["rotate", 0, 1]}
 AEC: Values = (
-    REWARD | OBSERVED | ILLEGAL | RENDERED | {"mask_in": ["obs", "info", "both"], "observation": ["flat", "float32"]}
+    REWARD
+    | OBSERVED
+    | ILLEGAL
+    | RENDERED
+    | {"mask_in": ["obs", "info", "both"], "observation": ["flat", "float32"]}
+    | {"actions": ["joint", "hand"]}
 )
 RULES: Values = {"rules": [None, Rules(num_players=2), {"num_players": 2}, spiral.Rules(), {"deals": 1}]}
 

@@ -16,7 +16,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 
 from quincunx_agents.files.rllib import MODULES
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
-from quincunx_env.adapters.rllib import SolitaireRLlibVectorEnv, masked_space
+from quincunx_env.adapters.rllib import SolitaireRLlibVectorEnv
 from quincunx_env.arena import evaluate
 from quincunx_env.core.observation import Pieces
 from quincunx_env.policies import PolicyFile, PolicyFileError
@@ -25,7 +25,8 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 
 OBSERVER = make_observer(Rules(), preview=True)
-SPACES = {"observation_space": masked_space(OBSERVER), "action_space": SolitaireRLlibVectorEnv().single_action_space}
+ENVS = SolitaireRLlibVectorEnv({"observation": "flat"})
+SPACES = {"observation_space": ENVS.single_observation_space, "action_space": ENVS.single_action_space}
 NETWORK = {"rules": Rules(), "width": 8, "depth": 4}
 FLAT = SPACES | {"observation_space": OBSERVER.flat_space()}
 DQN = {"num_atoms": 1, "dueling": True, "double_q": True, "epsilon": [(0, 1.0), (10, 0.1)], "fcnet_hiddens": [8]}

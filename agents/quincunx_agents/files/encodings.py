@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,8 @@ from gymnasium import spaces
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.games import AGENT_SPECS
-from quincunx_env.core.observation import FlatDtype, Observer, Pieces
+from quincunx_env.core.encoding import Encoder
+from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
@@ -19,43 +21,72 @@ from quincunx_env.registry import make_observer, spec_of
 Encoded = npt.NDArray[Any] | dict[str, npt.NDArray[Any]]
 """Observations [n, size], or by name [n, ...]."""
 
+FORMS: tuple[Literal["flat", "float32", "pieces"], ...] = ("flat", "float32", "pieces")
+"""Values of the option ``observation``."""
+
 
 @dataclass(frozen=True)
 class Encoding:
-    """The observations of an environment with some options."""
+    """The observations and actions of an environment with some options."""
 
     observer: Observer
-    flat: bool
-    """One vector, or pieces by name."""
+    form: Literal["pieces", "flat", "float32"] = "flat"
+    """The option ``observation``."""
     mask: str = ""
     """Entry of the observation with the mask, or none."""
     vector: str = "observation"
-    """Entry with the flat vector beside a mask."""
-    dtype: FlatDtype = np.int16
-    """Of the flat vector."""
+    """Entry with the vector beside a mask."""
+    by_place: bool = False
+    """Whether actions name places of the hand."""
 
     def space(self) -> spaces.Space[Any]:
         """Return the space of an observation."""
-        space = self.observer.flat_space(self.dtype) if self.flat else self.observer.dict_space()
+        observer = self.observer
+        space: spaces.Space[Any]
+        if self.form == "pieces":
+            space = observer.dict_space()
+        else:
+            space = self._encoder.space() if self.form == "float32" else observer.flat_space()
         if not self.mask:
             return space
+        size = observer.places.num_actions if self.by_place else observer.num_actions
         pieces = space.spaces if isinstance(space, spaces.Dict) else {self.vector: space}
-        return spaces.Dict({**pieces, self.mask: spaces.Box(0, 1, (self.observer.num_actions,), np.int8)})
+        return spaces.Dict({**pieces, self.mask: spaces.Box(0, 1, (size,), np.int8)})
+
+    @property
+    def size(self) -> int:
+        """Length of the vector."""
+        return self._encoder.size if self.form == "float32" else self.observer.size
+
+    @property
+    def _encoder(self) -> Encoder:
+        return self.observer.encoder(self.by_place)
 
     def encode(self, observation: Pieces, mask: Bools) -> Encoded:
         """Encode pieces [n, ...] and their masks [n, A]."""
-        if self.flat:
-            flat = self.observer.flatten(observation, self.dtype)
-            return flat if not self.mask else {self.vector: flat, self.mask: mask.astype(np.int8)}
         pieces: dict[str, npt.NDArray[Any]] = {piece.name: observation[piece.name] for piece in self.observer.pieces}
-        return pieces | ({self.mask: mask.astype(np.int8)} if self.mask else {})
+        if self.form != "pieces":
+            vector = self._encoder.encode(pieces) if self.form == "float32" else self.observer.flatten(pieces)
+            if not self.mask:
+                return vector
+            pieces = {self.vector: vector}
+        masks = self.observer.places.mask(mask) if self.by_place and self.mask else mask
+        return pieces | ({self.mask: masks.astype(np.int8)} if self.mask else {})
+
+    def is_own(self, observation: Encoded) -> bool:
+        """Return whether observations [n, ...] are unchanged by wrappers such as ``VecNormalize``."""
+        seen = observation if isinstance(observation, dict) else {self.vector: observation}
+        if self.form == "float32":
+            vector = seen[self.vector]
+            return bool((self._encoder.encode(self._encoder.decode(vector)) == vector).all())
+        return not any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen.values())
 
     def policy(self, scores: Callable[[Encoded, Bools], npt.NDArray[Any]]) -> Policy:
         """Return the greedy policy of a network.
 
         Args:
             scores: maps encoded observations and masks bool [n, A] to logits or Q-values, float [n, A], or, where
-                actions are pairs, [n, cards + cells].
+                actions are pairs, [n, cards + cells], or, where they name places of the hand, [n, their number].
         """
         greedy = GreedyScores(self, scores)
         padded = getattr(self.observer, "unpad_policy", None)
@@ -106,6 +137,9 @@ class GreedyScores:
             cards, cells = np.split(scores, [factors[0]], axis=1)
             pairs = (cards[:, :, None] + cells[:, None, :]).reshape(len(mask), -1)
             scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
+        places = self.encoding.observer.places
+        if scores.shape == (len(mask), places.num_actions):
+            scores = places.by_card(scores, mask)
         if scores.shape != mask.shape:
             raise ValueError(f"the network computes {list(scores.shape)} numbers, expected {list(mask.shape)}")
         scores = scores.astype(np.float64)
@@ -123,13 +157,11 @@ def observers(rules: BaseRules) -> Iterator[Observer]:
 def encodings(rules: BaseRules) -> Iterator[Encoding]:
     """Yield the environments' encodings of games with these rules.
 
-    They differ in the options ``observation``, ``mask_in`` and ``padded``.
+    They differ in the options ``observation``, ``actions``, ``mask_in`` and ``padded``.
     """
-    for observer in observers(rules):
-        for mask in ("", "action_mask"):
-            yield Encoding(observer, True, mask)
-            yield Encoding(observer, True, mask, dtype=np.float32)
-            yield Encoding(observer, False, mask)
+    for observer, mask, by_place in product(observers(rules), ("", "action_mask"), (False, True)):
+        for form in FORMS:
+            yield Encoding(observer, form, mask, by_place=by_place)
 
 
 def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations: str) -> ValueError:
@@ -149,6 +181,18 @@ def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations:
             "them: name it as 'module:attribute'"
         )
     return ValueError(f"it was trained for {_written(found)}, got {_written(rules)}: play the game that it has learned")
+
+
+def encoding_of(space: spaces.Space[Any]) -> Encoding:
+    """Return an environment's encoding with this space.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    for encoding in (encoding for rules in _games() for encoding in encodings(rules)):
+        if encoding.space() == space:
+            return encoding
+    raise ValueError(f"its observations ({space.dtype} {space.shape}) fit no environment of this package")
 
 
 def _games() -> Iterator[Any]:

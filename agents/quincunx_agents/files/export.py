@@ -43,6 +43,7 @@ def save_policy(model: Any, path: Path | str) -> None:
         OSError: if the file cannot be written.
     """
     with needs_extra("sb3", "a model of stable-baselines3"):
+        from quincunx_agents.files.encodings import encoding_of
         from quincunx_agents.files.sb3 import refuse_normalised
         from quincunx_agents.torch import QuincunxMaskablePolicy
 
@@ -51,7 +52,7 @@ def save_policy(model: Any, path: Path | str) -> None:
     suffix = ".safetensors" if own else ".onnx"
     if path.suffix != suffix:
         raise ValueError(f"a {type(found).__name__} is written as *{suffix}, got {path.name!r}")
-    refuse_normalised(model)
+    refuse_normalised(model, encoding_of(found.observation_space))
     if own:
         policy.save_weights(path, found.mlp_extractor.trained())
         return

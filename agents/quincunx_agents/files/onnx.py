@@ -25,8 +25,8 @@ with needs_extra("onnx", "an ONNX model"):
     import onnxruntime
 
 from quincunx_agents.afterstates import Bools, Ints
-from quincunx_agents.files.encodings import Encoded, Encoding, observers, other_game
-from quincunx_env.core.observation import Observer, Pieces
+from quincunx_agents.files.encodings import Encoded, Encoding, encodings, other_game
+from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 
@@ -75,19 +75,19 @@ class Model:
             ValueError: if it takes other observations.
         """
         shape = self.observation.shape
-        for observer in observers(rules):
-            if len(shape) == 2 and shape[1] == observer.size:
-                return self._policy(observer)
-        raise other_game(
-            rules, lambda other: len(shape) == 2 and shape[1] == other.observer.size, f"of the shape {shape}"
-        )
 
-    def _policy(self, observer: Observer) -> Policy:
-        outputs = self.session.get_outputs()
-        sizes = {observer.num_actions, sum(observer.factors or ())}
+        def fits(encoding: Encoding) -> bool:
+            return len(shape) == 2 and encoding.form != "pieces" and shape[1] == encoding.size
+
+        for encoding in filter(fits, encodings(rules)):
+            return self._policy(encoding)
+        raise other_game(rules, fits, f"of the shape {shape}")
+
+    def _policy(self, encoding: Encoding) -> Policy:
+        outputs, observer = self.session.get_outputs(), encoding.observer
+        sizes = {observer.num_actions, sum(observer.factors or ()), observer.places.num_actions}
         scored = [each.name for each in outputs if "float" in each.type and len(each.shape) == 2]
         scored = [each.name for each in outputs if each.name in scored and _length(each.shape[1]) in {None, *sizes}]
-        encoding = Encoding(observer, flat=True)
         if scored:
             return encoding.policy(lambda encoded, mask: self._run(scored[0], encoded, mask))
         chosen = [each.name for each in outputs if "int" in each.type and len(each.shape) == 1]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools
-from quincunx_agents.files.encodings import Encoded, Encoding, observers, other_game
+from quincunx_agents.files.encodings import Encoded, encodings, other_game
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies.files import CONSTRUCTOR, untrusted
@@ -39,11 +39,10 @@ class Module:
             ValueError: if it was trained on other observations.
         """
         space = self.module.observation_space
-        for observer in observers(rules):
-            for mask in ("action_mask", ""):
-                encoding = Encoding(observer, flat=True, mask=mask, vector="observations")
-                if _agrees(space, encoding.space()):
-                    return encoding.policy(self._scores)
+        for encoding in encodings(rules):
+            encoding = replace(encoding, vector="observations")
+            if _agrees(space, encoding.space()):
+                return encoding.policy(self._scores)
         raise other_game(
             rules, lambda other: _agrees(space, replace(other, vector="observations").space()), _describe(space)
         )

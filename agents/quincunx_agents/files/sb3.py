@@ -10,7 +10,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.utils.extras import needs_extra
@@ -86,7 +85,7 @@ class Model:
         if found is None:
             shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
             raise other_game(rules, lambda encoding: encoding.space() == space, shape)
-        refuse_normalised(self.model)
+        refuse_normalised(self.model, found)
         return found
 
     def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
@@ -110,17 +109,14 @@ class Model:
         return scores
 
 
-def refuse_normalised(model: Any) -> None:
+def refuse_normalised(model: Any, encoding: Encoding) -> None:
     """Check that a model was trained on an environment's own observations.
-
-    These are whole numbers.
 
     Raises:
         ValueError: if a wrapper has changed them.
     """
     last = model._last_obs
-    seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
-    if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
+    if last is not None and not encoding.is_own(last):
         raise ValueError(
             "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
             "name it as 'module:attribute', with a function that changes them, too"

@@ -30,7 +30,7 @@ def test_legal_actions_of_the_lowest_score_are_told_from_illegal_ones(padded: bo
         places = observer._actions if padded else np.arange(observer.num_actions)
         for name, value in scores.items():
             table[0, places[{"illegal": illegal, "last": legal[-1:]}[name]]] = value
-        return Encoding(observer, flat=True).policy(lambda encoded, masks: table)
+        return Encoding(observer).policy(lambda encoded, masks: table)
 
     with pytest.raises(NotFiniteError):
         policy_of(illegal=9)(pieces, mask, RNG)

@@ -15,7 +15,7 @@ from tests.agents.positions import positions, seen
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 def test_a_module_that_computes_nan_is_refused(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    space = Encoding(make_observer(Rules()), flat=True, mask="action_mask", vector="observations").space()
+    space = Encoding(make_observer(Rules()), mask="action_mask", vector="observations").space()
     policy = Module(SimpleNamespace(observation_space=space))
     monkeypatch.setattr(policy, "_scores", lambda encoded, mask: np.full(mask.shape, number))
     observation, mask = seen(positions(Rules(), 0, 2))

@@ -85,6 +85,7 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
         if codec.observer.num_actions != codec.rules.num_actions:
             pieces, mask = observer.pad(pieces), observer.pad_mask(mask)
         observed = codec.encode({piece.name: pieces[piece.name] for piece in observer.pieces})
+        joint, mask = mask, codec.hand.mask(mask) if codec.hand else mask
         observed = codec.with_mask(observed, mask)
         if isinstance(model, MaskablePPO):
             if codec.factored:
@@ -92,6 +93,7 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
                 mask = np.concatenate([legal.any(axis=2), legal.any(axis=1)], axis=1)
             chosen, _ = model.predict(observed, action_masks=mask, deterministic=True)
             chosen = chosen[:, 0] * codec.factor_sizes[1] + chosen[:, 1] if codec.factored else chosen
+            chosen = codec.hand.to_joint(chosen, joint) if codec.hand else chosen
             return observer.to_engine(chosen)
         tensors, _ = model.policy.obs_to_tensor(observed)
         with torch.no_grad():
@@ -99,7 +101,8 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
                 values = model.policy.q_net(tensors)
             else:
                 values = model.policy.get_distribution(tensors).distribution.logits
-        return np.where(mask, values.numpy(), -np.inf).argmax(axis=1)
+        chosen = np.where(mask, values.numpy(), -np.inf).argmax(axis=1)
+        return codec.hand.to_joint(chosen, joint) if codec.hand else chosen
 
     return policy
 
@@ -119,6 +122,9 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
         ("A2C", {"observation": "pieces", "preview": True}),
         ("DQN", {"observation": "flat"}),
         ("scaled", {"observation": "flat"}),
+        ("MaskablePPO", {"observation": "float32", "preview": True, "actions": "hand"}),
+        ("PPO", {"observation": "float32", "mask_in": "obs", "actions": "hand"}),
+        ("DQN", {"observation": "flat", "actions": "hand"}),
     ],
     ids=str,
 )

@@ -386,14 +386,16 @@ def test_the_generator_is_one_of_numpy(rng: Any) -> None:
 def test_what_is_no_observation_is_refused() -> None:
     observer = Observer(Rules())
     seen = observer.observe(reach(Rules(), 2))
-    flat = observer.flatten(seen, np.float32)
-    resample(observer, flat, rng_of())
-    others: tuple[Any, ...] = (None, "x", {}, flat.astype(float), flat[1:], flat + np.float32(0.5), flat * np.nan)
+    vector = observer.encoder().encode(seen)
+    for known in (observer.flatten(seen), vector, observer.encoder(by_place=True).encode(seen)):
+        resample(observer, known, rng_of())
+    others: tuple[Any, ...] = (None, "x", {}, vector[1:], vector + np.float32(0.5), vector * np.nan)
+    others += (observer.flatten(seen) + 100, observer.flatten(seen).astype(float))
     for wrong in others:
         with pytest.raises(ValueError, match="this is not an observation of one game of"):
             resample(observer, wrong, rng_of())
     unfit: dict[str, Any] = {
-        "extra": seen | {"extra": flat},
+        "extra": seen | {"extra": vector},
         "board": seen | {"board": seen["board"][None]},
         "hand": {name: piece for name, piece in seen.items() if name != "hand"},
     }

@@ -32,7 +32,8 @@ def place_of(rules: Rules, cell: int) -> int:
 def test_one_layout_serves_all_rules() -> None:
     layouts = {
         (
-            tuple(observer.pieces),
+            tuple(piece[:6] for piece in observer.pieces),
+            *(observer.encoder(by_place).table() for by_place in (False, True)),
             tuple(observer.counts),
             observer.size,
             observer.num_actions,
