@@ -11,6 +11,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
@@ -28,10 +29,11 @@ from quincunx_env.policies import by_display_name, resolve
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.submissions import seasons
 from quincunx_env.submissions.leaderboard import plot_solitaires, sections, stored_baselines
-from quincunx_env.submissions.reruns import POSITIONS
+from quincunx_env.submissions.reruns import POSITIONS, Apart
 from quincunx_env.submissions.verification import VerificationError, VerifiedFile
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically, write_text
+from quincunx_env.utils.processes import worker_processes
 
 
 @dataclass(kw_only=True)
@@ -111,15 +113,19 @@ class _Files:
             raise ValueError("name a file of games, as evaluate --records writes it")
         if self.positions < 1:
             raise ValueError(f"positions must be at least 1, got {self.positions}")
-        policies = {name: resolve(policy) for name, policy in by_display_name(self.rerun, self.trust).items()}
+        named = by_display_name(self.rerun, self.trust)
+        for policy in named.values():
+            resolve(policy)
         asked: Any = (self.positions, self.seed, partial(tqdm, unit="chunk", disable=None, desc="rerun"))
         verified = []
-        for path in self.files:
-            verified += (
-                seasons.check(path, *asked)
-                if (path / seasons.COMMITMENT).exists()
-                else [VerifiedFile.check(path, policies, *asked)]
-            )
+        with worker_processes(1) if named else nullcontext() as pool:
+            policies = {name: Apart(policy, pool) for name, policy in named.items()} if pool else {}
+            for path in self.files:
+                verified += (
+                    seasons.check(path, *asked)
+                    if (path / seasons.COMMITMENT).exists()
+                    else [VerifiedFile.check(path, policies, *asked)]
+                )
         if missing := policies.keys() - {name for file in verified for name in file.reruns}:
             known = {name for file in verified for lineup in file.records.lineups for name in lineup.policies}
             raise ValueError(f"no file has games of {', '.join(sorted(missing))}, but of {', '.join(sorted(known))}")

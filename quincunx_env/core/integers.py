@@ -41,7 +41,7 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
     except TypeError:
         number = least - 1
     if not least <= number <= most:
-        raise ValueError(f"{name} must be an integer from {least} to {_written(most)}, got {value!r}")
+        raise ValueError(f"{name} must be an integer from {least} to {_written(most)}, got {value!r:.100}")
     return number
 
 

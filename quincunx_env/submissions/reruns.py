@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,10 @@ from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
 from quincunx_env.arena.runner import Progress
 from quincunx_env.arena.timing import Metered
-from quincunx_env.core.arrays import Ints
-from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Agent, Policy, policy_for
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import print_action
 from quincunx_env.policies import resolve
 from quincunx_env.registry import make_observer, spec_of
@@ -62,6 +66,44 @@ class Rerun:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.counted}" + (f"; {self.difference}" if self.difference else "")
+
+
+class Apart:
+    """An agent in another process.
+
+    It gets observations, masks and generators alone.
+
+    Args:
+        policy: its name, or a file.
+        pool: the process.
+    """
+
+    def __init__(self, policy: Agent | str, pool: Executor) -> None:
+        self.policy, self.pool = policy, pool
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """Return the policy for games with these rules."""
+
+        def choose(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+            chosen, rng.bit_generator.state = self.pool.submit(
+                _answer, self.policy, rules, observation, mask, rng
+            ).result()
+            return chosen
+
+        return choose
+
+
+def _answer(
+    policy: Any, rules: BaseRules, observation: Pieces, mask: Bools, rng: np.random.Generator
+) -> tuple[Ints, Any]:
+    """Return the actions, and the state of the generator after them."""
+    chosen = np.asarray(_loaded(policy, rules)(observation, mask, rng))
+    return chosen, rng.bit_generator.state
+
+
+@cache
+def _loaded(policy: Any, rules: BaseRules) -> Policy:
+    return policy_for(resolve(policy), rules)
 
 
 def draw(chunks: int, rng: np.random.Generator) -> Ints:

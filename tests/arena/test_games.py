@@ -218,6 +218,7 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         changed("config", deals=True): "the header has no 'deals' of type int",
         changed("config", deals=10**7): "at most 1000000 games, got 10000000 deals",
         changed("config", deals=1): "deals must be an integer of at least 2",
+        changed("config", seed=-(10**4000)): "seed must be an integer of at least 0, got -1000",
         changed("config", first=2**63): "the number of a deal is at most",
         changed("config", chunk=60_000): "a chunk has at most 10000 deals of these rules, got 60000: choose a smaller",
         changed("config", domain="sealed", seed=1): "sealed deals give the seed of the generators, got seed=1",
@@ -269,6 +270,7 @@ def test_files_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
         with pytest.raises(RecordError) as caught:
             Games.read(path)
         assert str(caught.value).startswith(f"{path}: ")
+        assert len(str(caught.value)) < 1000
         assert message in str(caught.value), damaged[:400]
 
 

@@ -1,14 +1,16 @@
 """Files of games, seasons and the leaderboard on the command line."""
 
+import inspect
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from quincunx_agents import networks
-from quincunx_env.arena import Estimate, compare, evaluate
+from quincunx_env.arena import Estimate, compare, evaluate, evaluate_all
 from quincunx_env.arena.benchmark import TASKS, DealRange, best_known
 from quincunx_env.arena.games import Games
 from quincunx_env.cli.verify import command_of
@@ -169,3 +171,21 @@ def test_errors_on_the_command_line(arguments: str, quincunx: Command, folder: P
     Path("file").write_text("no games")
     assert quincunx.error(arguments).removeprefix(f"{Path.cwd()}/").startswith(ERRORS[arguments])
     assert [path.name for path in folder.iterdir()] == ["file"], "nothing is written"
+
+
+def reads_frames(observation: Any, mask: Any, rng: Any) -> Any:
+    """The recorded actions, if a caller has them; otherwise the first legal ones."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        found = frame.f_locals
+        if {"lineup", "at", "own"} <= found.keys():
+            return found["lineup"].actions[found["at"][found["own"]]]
+        frame = frame.f_back
+    return mask.argmax(axis=1)
+
+
+def test_code_cannot_read_the_recorded_actions_of_its_caller(quincunx: Command) -> None:
+    evaluate_all({"cheat": "greedy"}, 20, records="cheat.npz")
+    status, _, line = quincunx.end("verify cheat.npz --rerun cheat=tests.cli.test_verify:reads_frames")
+    assert status == 1
+    assert "the file has" in line
