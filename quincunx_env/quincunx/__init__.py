@@ -8,7 +8,7 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.notation import Notation
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.padded import PaddedObserver
-from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules
+from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules, title
 
 __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "PaddedObserver", "Rules", "multiplayer_rules"]
 
@@ -25,7 +25,7 @@ SPEC = GameSpec(
         *(Rules(players, mini=True) for players in MINI_SETUPS),
     ),
     multiplayer_rules=multiplayer_rules,
-    title=lambda rules: "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players",
+    title=title,
     tasks={
         "solitaire": Rules(),
         "2-corners": Rules(num_players=2),

@@ -232,3 +232,8 @@ def multiplayer_rules(num_players: int = 2, **options: Any) -> Rules:
     if type(num_players) is not int or num_players not in (2, 3, 4):
         raise ValueError(f"num_players must be one of 2, 3, 4, got {num_players!r}")
     return Rules(num_players, **options)
+
+
+def title(rules: Rules) -> str:
+    """Return the heading of results under these rules."""
+    return "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players"

@@ -7,7 +7,7 @@ from quincunx_env.spiral.deal import Deal
 from quincunx_env.spiral.game import Game
 from quincunx_env.spiral.notation import Notation
 from quincunx_env.spiral.observation import Observer
-from quincunx_env.spiral.rules import Rules
+from quincunx_env.spiral.rules import Rules, title
 
 __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "Rules"]
 
@@ -16,7 +16,7 @@ SPEC = GameSpec(
     Rules=Rules,
     setups=(Rules(deals=1),),
     multiplayer_rules=Rules,
-    title=lambda rules: "Spiral game",
+    title=title,
     tasks={"spiral": Rules()},
     Deal=Deal,
     Game=Game,

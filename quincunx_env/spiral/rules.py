@@ -125,3 +125,8 @@ class Rules:
     def num_actions(self) -> int:
         """Number of actions: cards, whose cells the spiral determines."""
         return len(CARDS)
+
+
+def title(rules: Rules) -> str:
+    """Return the heading of results under these rules."""
+    return "Spiral game"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quincunx_agents.uniform import uniform
-from quincunx_env import Rules, render, spiral
+from quincunx_env import Rules, spiral
 from quincunx_env.arena import explain, resolve
 from quincunx_env.core.policy import policy_for
 from quincunx_env.registry import make_observer, spec_of
@@ -66,13 +66,6 @@ def test_values_do_not_depend_on_hidden_cards() -> None:
     other, top = twin.hand(1)[0], twin.pile[0]
     twin.hands[1][other], twin.hands[1][top] = 0, 1
     assert np.array_equal(explain("value", game), explain("value", twin), equal_nan=True)
-
-
-def test_the_picture_shows_the_best_card_of_each_cell() -> None:
-    game = new_game(Rules(), 1)
-    values = explain("value", game)
-    best = {cell: np.nanmax(values[:, cell]) for cell in game.legal_cells()}
-    assert render.to_svg(game, values=values) == render.to_svg(game, values=best)
 
 
 def test_what_cannot_be_explained_is_refused() -> None:
