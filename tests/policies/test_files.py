@@ -4,6 +4,7 @@ import pickle
 import re
 import shutil
 import sys
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def test_stored_games_are_those_of_the_content(tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "moved.safetensors")
     assert (evaluate_all([f"mine={tmp_path / 'moved.safetensors'}"], **again)["mine"].scores == before.scores).all()
     weights = load_weights(path)
-    save_weights(path, weights._replace(candidates=1))
+    save_weights(path, replace(weights, candidates=1))
     after = evaluate_all([f"mine={path}"], **again)["mine"]
     assert (after.scores == evaluate(str(path), 2).scores).all()
     assert (after.scores != before.scores).any()
@@ -153,7 +154,7 @@ def huge(kind: str, path: Path) -> None:
     if kind == "value":
         shipped = load_weights(NETWORK)
         tensors = {name: (np.sign(tensor) * 1e38).astype(np.float32) for name, tensor in shipped.tensors.items()}
-        save_weights(path, shipped._replace(tensors=tensors))
+        save_weights(path, replace(shipped, tensors=tensors))
         return
     sizes = {f"{name}.bias": np.zeros(2, np.float32) for name in ("trunk.0", "card_embedding", "cell_encoder")}
     shapes = policy._expected_shapes(policy.PolicyWeights(sizes, Rules()))

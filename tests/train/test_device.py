@@ -170,8 +170,8 @@ def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[V
     pool: Opponents = Pool([Member("greedy", greedy), Member("earlier", snapshot)])
     rng, timer = np.random.default_rng(0), PhaseTimer()
     options = SearchOptions(search_share=0.3, search_plays=3, search_depth=2, search_candidates=3)
-    searcher = Searcher(options, weights, rng)
-    targets, _ = play_games(TINY, VARIANTS[variant], 4, weights, pool, 7, rng, timer, backend, searcher)
+    searcher = Searcher(options, [weights], rng)
+    targets, _ = play_games(TINY, VARIANTS[variant], 4, [weights], pool, 7, rng, timer, backend, searcher)
     return targets, join(searcher.targets, backend)
 
 

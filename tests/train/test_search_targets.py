@@ -93,7 +93,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, s
         search_samples=samples, search_depth=1 if opponent else 2, search_candidates=5, search_opponent=opponent
     )
     depth = players if opponent else 2
-    values = search_values(options, tensors, batch, actions, np.random.default_rng(3))
+    values = search_values(options, [tensors], batch, actions, np.random.default_rng(3))
     dealt = batch.fork(np.repeat(np.arange(2), samples or 1))
     if samples:
         redeal(dealt, np.random.default_rng(3))
@@ -108,7 +108,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, s
                     continue
                 tried = module.shortlist(rules, observer.observe_batch(game), game.mask, 5)
                 after = module.afterstates_of(rules, observer.observe_batch(game), tried)
-                to_come, preferences = evaluate_afterstates(tensors, after)
+                to_come, preferences = evaluate_afterstates([tensors], after)
                 best = (after.points + to_come @ margin_weights(players) + preferences).argmax()
                 if number_of_play < depth:
                     policy.step(game, after.actions[[best]])
@@ -132,7 +132,7 @@ def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> Non
     policy.step(games, action)
     policy.step(games, greedy(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
     options = SearchOptions(search_samples=0, search_depth=3, search_opponent="greedy")
-    values = search_values(options, network.weights(), batch, action[:, None], np.random.default_rng(0))
+    values = search_values(options, [network.weights()], batch, action[:, None], np.random.default_rng(0))
     assert values[:, 0].tolist() == payoffs(games)[:, seat].tolist()
 
 
@@ -141,7 +141,7 @@ def test_rollouts_of_the_network_end_with_the_round() -> None:
     network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
     torch.nn.init.constant_([*network.parameters()][-1], 1e6)  # would show if the network evaluated the end
     actions, options = batch.mask.argmax(axis=1)[:, None], SearchOptions(search_depth=6)
-    assert (abs(search_values(options, network.weights(), batch, actions, np.random.default_rng(0))) < 1000).all()
+    assert (abs(search_values(options, [network.weights()], batch, actions, np.random.default_rng(0))) < 1000).all()
 
 
 def a_network() -> ValueNetwork:
@@ -150,7 +150,7 @@ def a_network() -> ValueNetwork:
 
 
 def test_a_share_of_the_positions_is_searched() -> None:
-    weights, searched, learned_from = a_network().weights(), dict[float, int](), 0
+    weights, searched, learned_from = [a_network().weights()], dict[float, int](), 0
     for share in (0.0, 0.5, 1.0):
         rng = np.random.default_rng(0)
         searcher = Searcher(SearchOptions(search_share=share, search_plays=4, search_depth=1), weights, rng)

@@ -63,7 +63,7 @@ def played(
 ) -> tuple[ValueTargets, list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool()
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
-    return play_games(arguments, VARIANTS[variant], games, weights, pool, 7, rng, PhaseTimer())
+    return play_games(arguments, VARIANTS[variant], games, [weights], pool, 7, rng, PhaseTimer())
 
 
 def targets_of(variant: str, games: int = 2, **options: Any) -> ValueTargets:
@@ -84,7 +84,7 @@ def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
     with torch.no_grad():
         expected = network(torch.from_numpy(afterstates.features(network.layout)).float()).numpy()
     for at, described in afterstates.chunks:
-        outputs = np.column_stack(value_and_preference(network.weights(), described))
+        outputs = np.column_stack(value_and_preference([network.weights()], described))
         assert outputs == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
     chosen = np.arange(len(afterstates.rows))[::-3].copy()
     features = afterstates.features(network.layout, chosen)
@@ -207,7 +207,7 @@ def test_processes_play_what_one_process_plays() -> None:
     pool: Pool[Weights | None] = Pool([Member("greedy", None), Member("past", network_for("2-open", 1).weights())])
     shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
     options = RolloutOptions(shortlist=4, pool_share=1.0)
-    jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
+    jobs = [Job(options, [network_for("2-open", seed).weights()], pool, shares) for seed in (0, 2)]
     with workers(play, 2) as start:
         for job in jobs:
             for one, other in zip(start(job)(), play(job), strict=True):
@@ -216,7 +216,7 @@ def test_processes_play_what_one_process_plays() -> None:
                 assert one.results == other.results
                 assert len(one.results) == 2
         with pytest.raises(KeyError, match="trunk"):
-            start(Job(options, {}, pool, shares))()
+            start(Job(options, [{}], pool, shares))()
 
 
 @pytest.mark.slow
@@ -293,7 +293,7 @@ def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) ->
         "mask": mask,
     }
     values, action = onnxruntime.InferenceSession(path).run(None, inputs)
-    seat_values, preferences = evaluate_afterstates(network.tensors, afterstates)
+    seat_values, preferences = evaluate_afterstates(network.members, afterstates)
     expected = np.where(
         mask[0], afterstates.points + seat_values @ margin_weights(rules.num_players) + preferences, -np.inf
     )

@@ -13,7 +13,7 @@ uniform.
 Axes: n games, k plays of each, d determinizations, P players, K cards, B positions of a minibatch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, NamedTuple
@@ -104,14 +104,14 @@ class Searcher:
 
     Args:
         options: see `SearchOptions`.
-        weights: of the network.
+        weights: of each network of the ensemble.
         rng: chooses positions, and redeals the cards that the seat to move cannot see.
 
     Attributes:
         targets: found so far.
     """
 
-    def __init__(self, options: SearchOptions, weights: Weights, rng: np.random.Generator) -> None:
+    def __init__(self, options: SearchOptions, weights: Sequence[Weights], rng: np.random.Generator) -> None:
         self.options = options
         self.weights = weights
         self.rng = rng
@@ -151,7 +151,7 @@ def best_plays(table: CandidateTable, values: Floats, count: int, games: Ints) -
 
 def search_values(
     options: SearchOptions,
-    tensors: Mapping[str, Floats],
+    weights: Sequence[Weights],
     games: Any,
     actions: Ints,
     rng: np.random.Generator,
@@ -161,11 +161,11 @@ def search_values(
 
     Args:
         options: see `SearchOptions`.
-        tensors: of the network, by name.
+        weights: of each network of the ensemble.
         games: with the same seat to move at the same stage of a round, none over, n in all.
         actions: int64 [n, k], legal ones.
         rng: redeals the cards that the seat to move cannot see.
-        backend: of the tensors.
+        backend: of the weights.
     """
     rules, (n, k), samples = games.rules, actions.shape, max(options.search_samples, 1)
     policy, others = agent_spec_of(rules).rollout_policy, None
@@ -178,7 +178,7 @@ def search_values(
     depth = options.search_depth
     if options.search_opponent is not None:
         others, depth = _policy_named(options.search_opponent, rules), depth * rules.num_players
-    found = rollout_values(tensors, games, seat, left, min(depth, left), options.search_candidates, others, backend)
+    found = rollout_values(weights, games, seat, left, min(depth, left), options.search_candidates, others, backend)
     values: Floats = found.reshape(k, n, samples).mean(axis=2).T.astype(np.float32)
     return values
 

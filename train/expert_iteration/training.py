@@ -196,7 +196,7 @@ def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> s
 def play(arguments: Arguments, teacher: ValueWeights) -> None:
     """Play the games whose files are missing, and write the searched positions."""
     backend = arguments.backend
-    tensors = {name: backend.array(tensor) for name, tensor in teacher.tensors.items()}
+    weights = [{name: backend.array(array) for name, array in member.items()} for member in teacher.members]
     options = HeuristicShortlist(
         shortlist=arguments.shortlist,
         temperature=arguments.temperature,
@@ -226,7 +226,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
                 )
                 for number, place, variant in part
             ]
-            results = start(Job(options, tensors, opponents, shares))
+            results = start(Job(options, weights, opponents, shares))
             for (number, _, variant), played in zip(part, results(), strict=True):
                 if not played.targets:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")

@@ -148,7 +148,7 @@ def play_games(
     options: RolloutOptions,
     rules: BaseRules,
     games: int,
-    weights: Weights,
+    weights: Sequence[Weights],
     pool: Opponents,
     seed: int,
     rng: np.random.Generator,
@@ -162,7 +162,7 @@ def play_games(
         options: see `RolloutOptions`.
         rules: of all games.
         games: number of games, on the deals seeded ``seed`` on.
-        weights: of the network that plays. It also evaluates the plays of opponents.
+        weights: of each network of the ensemble that plays. It also evaluates the plays of opponents.
         pool: opponents.
         seed: of the first deal.
         rng: explores, and is passed to fixed agents.
@@ -201,7 +201,7 @@ def play_games(
         logits = table.fill(own.logits)
         for opponent, rows in sampled_opponents(pool, member):
             if isinstance(opponent.opponent, dict):
-                other = predict(opponent.opponent, afterstates, seat_weights, options.temperature)
+                other = predict([opponent.opponent], afterstates, seat_weights, options.temperature)
                 logits[rows] = table.fill(other.logits)[rows]
         logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
         timer.add("acting")
@@ -234,11 +234,13 @@ def play_games(
     return td_lambda_targets(history, games, players, options.td_lambda, backend), results(members, batch)
 
 
-def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, temperature: float) -> Prediction:
-    """Evaluate afterstates with a value network.
+def predict(
+    weights: Sequence[Weights], afterstates: Afterstates, seat_weights: Floats, temperature: float
+) -> Prediction:
+    """Evaluate afterstates with an ensemble of value networks.
 
     Args:
-        weights: of the network.
+        weights: of each network.
         afterstates: of the candidate plays, m in all.
         seat_weights: float32 [SEATS], value of a point of each seat to the mover.
         temperature: of the softmax, in points.

@@ -125,7 +125,7 @@ class Learner:
             Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
             for each in self.pool.members
         ]
-        return Job(arguments, self.acting, Pool(members), shares)
+        return Job(arguments, [self.acting], Pool(members), shares)
 
     def receive(self, played: list[Played], timer: PhaseTimer) -> int:
         """Take in the games of an iteration; return their environment steps.

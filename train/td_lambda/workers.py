@@ -36,8 +36,8 @@ class Job(NamedTuple):
     """The games of an iteration."""
 
     options: RolloutOptions
-    weights: Weights
-    """Weights of the network that plays."""
+    weights: Sequence[Weights]
+    """Weights of each network of the ensemble that plays."""
     pool: Pool[Weights | None]
     """Opponents; None stands for a fixed agent, known by its name."""
     shares: Sequence[GameShare]

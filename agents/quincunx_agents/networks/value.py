@@ -11,10 +11,11 @@ play without torch.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -69,12 +70,12 @@ def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tu
 
 
 def value_and_preference(
-    tensors: Mapping[str, Floats], features: AfterstateFeatures, xp: Any = np
+    members: Sequence[Mapping[str, Floats]], features: AfterstateFeatures, xp: Any = np
 ) -> tuple[Floats, Floats]:
     """Evaluate j afterstates.
 
     Args:
-        tensors: of the network, by name.
+        members: tensors of each network by name; the outputs of all networks are summed.
         features: of the afterstates.
         xp: functions of the arrays' library, as in `quincunx_agents.afterstates.Backend`.
 
@@ -82,41 +83,28 @@ def value_and_preference(
         values: points still to come for each seat from the mover on, float32 [j, SEATS].
         preferences: added to the values of the actions where they are compared, in points too, float32 [j].
     """
+    outputs = VALUE_SCALE * sum(_outputs(tensors, features, xp) for tensors in members)
+    return outputs[:, :SEATS], outputs[:, SEATS]
+
+
+def _outputs(tensors: Mapping[str, Floats], features: AfterstateFeatures, xp: Any) -> Any:
+    """Return the outputs of one network, float32 [j, SEATS + 1]."""
     weights = tensors["trunk.0.weight"]
     hidden, start = features.context @ weights[:, weights.shape[1] - features.context.shape[1] :].T, 0
     for number, elements in enumerate(features.sets):
         encoded = elements.reshape(-1, elements.shape[2])
         for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
-            encoded = xp.maximum(_product(encoded, tensors[f"{layer}.weight"], xp) + tensors[f"{layer}.bias"], 0)
+            encoded = xp.maximum(encoded @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
         present = elements[:, None, :, 0]
         summed = (present @ encoded.reshape(*elements.shape[:2], -1))[:, 0]
-        hidden += _product(summed, weights[:, start : start + summed.shape[1]], xp)
+        hidden += summed @ weights[:, start : start + summed.shape[1]].T
         start += summed.shape[1]
     hidden = xp.maximum(hidden + tensors["trunk.0.bias"], 0)
-    hidden = xp.maximum(_product(hidden, tensors["trunk.2.weight"], xp) + tensors["trunk.2.bias"], 0)
-    outputs = VALUE_SCALE * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
-    return outputs[:, :SEATS], outputs[:, SEATS]
+    hidden = xp.maximum(hidden @ tensors["trunk.2.weight"].T + tensors["trunk.2.bias"], 0)
+    return hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"]
 
 
-def _product(inputs: Floats, weight: Floats, xp: Any) -> Floats:
-    """Multiply inputs [n, in] by a weight [out, in], float32 [n, out].
-
-    The result is ``inputs @ weight.T``.
-
-    The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
-    multiplications.
-    """
-    for part, of in ((1, 2), (1, 3), (2, 3)):  # where the first members may end
-        rows, columns = (size * part // of for size in weight.shape)
-        if rows and columns and not weight[:rows, columns:].any() and not weight[rows:, :columns].any():
-            parts = (inputs[:, :columns], weight[:rows, :columns]), (inputs[:, columns:], weight[rows:, columns:])
-            joined: Floats = xp.concat([_product(*each, xp) for each in parts], axis=1)
-            return joined
-    product: Floats = inputs @ weight.T
-    return product
-
-
-def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
+def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: Afterstates) -> tuple[Floats, Floats]:
     """Return values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates.
 
     Known values stay as they are. The tensors are arrays of the afterstates' backend, the results of NumPy.
@@ -124,8 +112,47 @@ def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates
     values, preferences = afterstates.known_values.copy(), np.zeros(len(afterstates.rows), np.float32)
     backend = afterstates.backend
     for at, features in afterstates.chunks:
-        values[at], preferences[at] = map(backend.to_numpy, value_and_preference(tensors, features, backend.xp))
+        values[at], preferences[at] = map(backend.to_numpy, value_and_preference(members, features, backend.xp))
     return values, preferences
+
+
+def members_of(tensors: Mapping[str, Floats]) -> tuple[Mapping[str, Floats], ...]:
+    """Split an ensemble into its members; the sum of their outputs is the ensemble's.
+
+    In an ensemble of n equal networks, stored as one, an n-th of each inner layer's weights can differ from 0.
+    Any other network is its only member.
+    """
+    set_width, width = widths_of(tensors)
+    weights, most = _num_weights(tensors), math.gcd(set_width, width // 2)
+    for count in range(most, 1, -1):
+        if most % count == 0:
+            members = tuple(_part(tensors, set_width, number, count) for number in range(count))
+            if sum(map(_num_weights, members)) == weights:
+                return members
+    return (tensors,)
+
+
+def _num_weights(tensors: Mapping[str, Floats]) -> int:
+    """Count the weights that are not 0."""
+    return sum(map(np.count_nonzero, tensors.values()))
+
+
+def _part(tensors: Mapping[str, Floats], set_width: int, number: int, count: int) -> dict[str, Floats]:
+    """Return the weights within part ``number`` of ``count``; part 0 has the bias of the outputs."""
+
+    def part(array: Floats, axis: int) -> Floats:
+        return np.split(array, count, axis)[number]
+
+    found = {name: part(array, 0) for name, array in tensors.items() if not name.startswith("trunk.4.")}
+    for name in found:
+        if name.endswith(".2.weight"):
+            found[name] = part(found[name], 1)
+    ends = [set_width * (1 + each) for each in range(sum(name.startswith("set_encoders") for name in found) // 4)]
+    *sets, context = np.split(found["trunk.0.weight"], ends, axis=1)
+    found["trunk.0.weight"] = np.concatenate([*(part(each, 1) for each in sets), context], axis=1)
+    bias = tensors["trunk.4.bias"]
+    found |= {"trunk.4.weight": part(tensors["trunk.4.weight"], 1), "trunk.4.bias": bias if number == 0 else 0 * bias}
+    return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 
 @cache
@@ -140,7 +167,8 @@ def margin_weights(players: int) -> Floats:
     return weights
 
 
-class ValueWeights(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class ValueWeights:
     """A trained value network."""
 
     tensors: Mapping[str, Floats]
@@ -149,6 +177,11 @@ class ValueWeights(NamedTuple):
     """Names from ``quincunx_agents.games.VARIANTS``: what it was trained on."""
     candidates: int
     """Number of actions of a position that are evaluated, the ones that the heuristic prefers; 0 means all."""
+
+    @cached_property
+    def members(self) -> tuple[Mapping[str, Floats], ...]:
+        """Networks whose outputs are summed; see `members_of`."""
+        return members_of(self.tensors)
 
 
 # --- Policies --------------------------------------------------------------------------------------------------------
@@ -185,7 +218,7 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     module = agent_spec_of(rules).features
     candidates = module.shortlist(rules, observation, mask, weights.candidates)
     afterstates = module.afterstates_of(rules, observation, candidates)
-    values, preferences = evaluate_afterstates(weights.tensors, afterstates)
+    values, preferences = evaluate_afterstates(weights.members, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
     totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
     ties.require_finite(totals)

@@ -7,8 +7,8 @@ policy instead, an opponent model. That is a step of policy improvement against 
 show which hands are likely.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -69,7 +69,7 @@ class NetworkSearch(SearchConfig):
             ValueError: if the network has not learned the game, the policy of the other seats does not play it, or
                 ``belief_samples`` are given and ``others`` has no ``action_values``.
         """
-        weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
+        weights = replace(self.weights or value.shipped_for(rules), candidates=self.candidates)
         value.require_learned(weights, rules)
         alone = rules.num_players == 1
         others = None if self.others is None or alone else policy_for(self.others, rules)
@@ -79,12 +79,12 @@ class NetworkSearch(SearchConfig):
             if not hasattr(model, "action_values"):
                 raise ValueError("belief_samples needs others, a policy with action_values: give it, or choose 0")
             beliefs = Beliefs(rules, model, self.belief_samples)
-        evaluate = partial(self._evaluate, weights.tensors, others)
+        evaluate = partial(self._evaluate, weights.members, others)
         return DeterminizedSearch(rules, self, evaluate, partial(_prior, weights, rules), beliefs)
 
     def _evaluate(
         self,
-        tensors: Mapping[str, Floats],
+        members: Sequence[Mapping[str, Floats]],
         others: Policy | None,
         games: Any,
         seat: int,
@@ -92,7 +92,7 @@ class NetworkSearch(SearchConfig):
         rng: np.random.Generator,
     ) -> Values:
         depth = left if self.depth is None else min(self.depth, left)
-        return rollout_values(tensors, games, seat, left, depth, self.rollout_candidates, others)
+        return rollout_values(members, games, seat, left, depth, self.rollout_candidates, others)
 
 
 def _prior(weights: value.ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
@@ -104,7 +104,7 @@ def _prior(weights: value.ValueWeights, rules: BaseRules, observation: Pieces, m
 
 
 def rollout_values(
-    tensors: Mapping[str, Floats],
+    members: Sequence[Mapping[str, Floats]],
     games: Any,
     seat: int,
     left: int,
@@ -118,14 +118,14 @@ def rollout_values(
     A value is the seat's points, or with several players its `margins`.
 
     Args:
-        tensors: of the network, by name.
+        members: tensors of each network by name; see `value.value_and_preference`.
         games: of one set-up, all at the same stage, some of them perhaps over; they are played on.
         seat: whose value.
         left: plays until the round ends.
         depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
         candidates: actions of each position that the network evaluates, the best of the heuristic.
         others: policy of the other seats, but for the play before the network evaluates; the network if None.
-        backend: of the network's tensors.
+        backend: of these tensors.
     """
     rules = games.rules
     spec, observer = agent_spec_of(rules), observer_for(rules)
@@ -146,7 +146,7 @@ def rollout_values(
             continue
         tried = features.shortlist(rules, observation, mask, candidates)
         afterstates = features.afterstates_of(rules, observation, tried, backend=backend)
-        values, preferences = value.evaluate_afterstates(tensors, afterstates)
+        values, preferences = value.evaluate_afterstates(members, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)
         if last and depth < left:

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 
 import quincunx_agents
 from quincunx_agents.afterstates import SEATS
-from quincunx_agents.games import VARIANTS
+from quincunx_agents.games import VARIANTS, agent_spec_of
 from quincunx_agents.networks import policy, weights_io
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
@@ -111,6 +111,19 @@ def test_is_as_strong_as_it_should_be() -> None:
     assert result.lost.mean() < 0.03
 
 
+@pytest.mark.parametrize(("name", "count"), [*zip(SHIPPED, (3, 1, 2, 2, 1), strict=True)])
+def test_an_ensemble_is_split_into_its_members(name: str, count: int) -> None:
+    network = load(name).weights
+    assert len(network.members) == count
+    rules = VARIANTS[network.variants[-1]]
+    observation, mask = seen(dealt(rules, 3, 5))
+    for _, described in agent_spec_of(rules).features.afterstates_of(rules, observation, mask).chunks:
+        outputs = zip(
+            *(value_and_preference(each, described) for each in (network.members, [network.tensors])), strict=True
+        )
+        assert all(apart == pytest.approx(whole, abs=1e-3) for apart, whole in outputs)
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_weights_come_back_as_they_were_written(name: str, tmp_path: Path) -> None:
     file = WEIGHTS / f"{name}.safetensors"
@@ -138,7 +151,7 @@ def test_refuses_damaged_files(tmp_path: Path) -> None:
     save_file(dict(network.tensors), path)
     with pytest.raises(WeightsError, match="not a weights file"):
         load_weights(path)
-    for strange in (network._replace(variants=("whist",)), network._replace(variants=("spiral",))):
+    for strange in (replace(network, variants=("whist",)), replace(network, variants=("spiral",))):
         save_weights(path, strange)
         with pytest.raises(WeightsError, match="another version"):
             load_weights(path)
@@ -206,7 +219,7 @@ def test_wrong_variants_and_candidates_are_refused(name: str, wrong: Any, tmp_pa
 def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
     path, network = tmp_path / "weights.safetensors", load("solitaire").weights
     for name in ("set_encoders.0.0.bias", "trunk.0.bias"):
-        save_weights(path, network._replace(tensors={**network.tensors, name: np.array(0, np.float32)}))
+        save_weights(path, replace(network, tensors={**network.tensors, name: np.array(0, np.float32)}))
         with pytest.raises(WeightsError, match="another version"):
             load_weights(path)
 
@@ -215,7 +228,7 @@ def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
 def test_more_candidates_than_actions_are_all_of_them(variant: str) -> None:
     rules = VARIANTS[variant]
     observation, mask = seen(dealt(rules, 2, 5))
-    every, more = (shipped_for(rules)._replace(candidates=count) for count in (0, 10**20))
+    every, more = (replace(shipped_for(rules), candidates=count) for count in (0, 10**20))
     assert (action_values(more, rules, observation, mask) == action_values(every, rules, observation, mask)).all()
 
 
@@ -245,5 +258,5 @@ def test_with_zero_weights_only_points_count() -> None:
         here = plays.rows == row
         assert plays.points[here & (plays.actions == action)] == plays.points[here].max()
     for _, described in plays.chunks:
-        to_come, preferred = value_and_preference(flat, described)
+        to_come, preferred = value_and_preference([flat], described)
         assert to_come.shape == (len(preferred), SEATS)
