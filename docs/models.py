@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import quincunx_agents.networks
-from quincunx_agents.networks.value import SHIPPED
+from quincunx_agents.networks.value import shipped
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import (
     MULTIPLAYER,
@@ -94,7 +94,7 @@ def model_card(network: str) -> dict[str, Any]:
 
 def models() -> str:
     """Return the page ``docs/models.md``."""
-    cards = {name: model_card(name) for name in SHIPPED}
+    cards = {name: model_card(name) for name in shipped()}
     results = [(name, form, result) for name, card in cards.items() for form, result in card["benchmark"].items()]
     alone, several = (
         [

@@ -33,9 +33,6 @@ LAYERS = {package: layers(package) for package in ("quincunx_env", "quincunx_age
 ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "policies"}
 """The part of `quincunx_env` that agents are built on; `quincunx_agents.torch` uses its adapters, too."""
 
-SHOWN = {"quincunx_agents.search.monte_carlo", "quincunx_agents.search.pimc_beam"}
-"""Agents that `quincunx_env.policies.names.RENAMED` names for a refusal, without importing them."""
-
 GAMES = {"quincunx", "spiral"}
 """Subpackages that know nothing of each other, in either package."""
 
@@ -184,8 +181,6 @@ def test_no_modules_import_each_other(package: str) -> None:
 def test_environments_do_not_know_agents_and_agents_know_the_engines_alone(module: Module) -> None:
     for name in imports(module.tree, module):
         if module.package == "quincunx_env":
-            if str(module) == "quincunx_env/policies/names.py" and ".".join(name) in SHOWN:
-                continue
             assert name[0] != "quincunx_agents", f"{module} imports {'.'.join(name)}: name policies by entry points"
         elif name[0] == "quincunx_env":
             allowed = ENGINES | ({"adapters"} if module.layer == "torch" else set())

@@ -25,6 +25,7 @@ with requires_extra("onnx"):
     import torch
 import tyro
 
+from quincunx_agents.agent_specs import rules_of
 from quincunx_agents.files.export import (
     GreedyActionValues,
     GreedyLogits,
@@ -32,7 +33,6 @@ from quincunx_agents.files.export import (
     torch_policy,
     write_onnx,
 )
-from quincunx_agents.games import VARIANTS
 from quincunx_agents.networks import policy, value, weights_io
 from quincunx_agents.networks.weights_io import WeightsError
 from train.common.options import OptionError, run_script
@@ -57,11 +57,11 @@ def main(arguments: Arguments) -> Path:
         OptionError: if there is no such network, or if the number of players is ambiguous or wrong.
         WeightsError: if the file holds no weights of a network.
     """
-    shipped = arguments.network in value.SHIPPED
+    shipped = arguments.network in value.shipped()
     path = value.WEIGHTS / f"{arguments.network}.safetensors" if shipped else Path(arguments.network)
     if not path.is_file():
         raise OptionError(
-            f"there is no network {arguments.network!r}: name a weights file or one of {', '.join(value.SHIPPED)}"
+            f"there is no network {arguments.network!r}: name a weights file or one of {', '.join(value.shipped())}"
         )
     output = arguments.output or Path(f"{path.stem}.onnx")
     if weights_io.read(path)[1].get("network") == policy.KIND:
@@ -75,7 +75,7 @@ def main(arguments: Arguments) -> Path:
         print(f"Written to {output}")
         return output
     found = value.load_weights(path)
-    numbers = {VARIANTS[variant].num_players for variant in found.variants}
+    numbers = {rules_of(variant).num_players for variant in found.variants}
     players = min(numbers) if arguments.players is None else arguments.players
     if players not in numbers or (arguments.players is None and len(numbers) > 1):
         raise OptionError(f"--players: the network has learned games of {sorted(numbers)} players; choose one")

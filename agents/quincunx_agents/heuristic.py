@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from quincunx_agents.games import agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.greedy import HighestValue
 from quincunx_env.core.rules import BaseRules
 

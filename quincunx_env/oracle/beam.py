@@ -5,10 +5,6 @@ Transpositions are merged by Zobrist hashing (Zobrist, *A New Hashing Method wit
 The score of the best line found is a lower bound of the optimum with perfect information. Where the beam holds every
 reachable state it is the optimum.
 
-`quincunx_agents.search.beam` is the second implementation of such a search. As part of an agent it runs in many games
-side by side, with narrow beams and another heuristic. This one searches a single game with beams of many thousands of
-states. Both use `quincunx_env.quincunx.tables.derived_tables`.
-
 Axes: n states, H cards that are in hand or in the pile, E empty cells, K all cards, m plays.
 """
 

@@ -16,16 +16,6 @@ GROUP = "quincunx_env.policies"
 RESPONSES = "quincunx_env.policies.responses"
 """The group of entry points of functions that map an `Agent` to one that plays against it."""
 
-RENAMED = {
-    **dict.fromkeys(("heuristic-v0", "spiral-heuristic-v0"), "heuristic"),
-    **dict.fromkeys(("network-search", "solitaire-search", "spiral-search"), "search"),
-    "network-search-fast": "search-fast",
-    "monte-carlo-fast": "quincunx_agents.search.monte_carlo:FAST",
-    "pimc-beam": "quincunx_agents.search.pimc_beam:STRONG",
-    "pimc-beam-fast": "quincunx_agents.search.pimc_beam:FAST",
-}
-"""New names of policies by their earlier ones, for the refusal; nothing is imported by them."""
-
 
 def registered_policies() -> dict[str, EntryPoint]:
     """Return the entry points of all installed packages by policy name.
@@ -69,8 +59,6 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     else:
         entries = registered_policies()
         if policy not in entries:
-            if policy in RENAMED:
-                raise ValueError(f"the policy {policy!r} is called {RENAMED[policy]!r} now")
             known = ", ".join(entries) or "none"
             meant = "".join(f"did you mean {each!r}? " for each in get_close_matches(policy, entries, n=1))
             raise ValueError(

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from quincunx_agents.games import VARIANTS
-from quincunx_agents.quincunx.forms import FORMS
+from quincunx_agents.agent_specs import rules_of
+from quincunx_agents.quincunx.variants import BASE_VARIANTS
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Pieces
@@ -15,7 +15,8 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
 
 QUINCUNX_VARIANTS: dict[str, Any] = {
-    name: VARIANTS[name] for name in (*FORMS, "solitaire-excuse-pawns-flush", "2-corners-pawns", "3-open-excuse-flush")
+    name: rules_of(name)
+    for name in (*BASE_VARIANTS, "solitaire-excuse-pawns-flush", "2-corners-pawns", "3-open-excuse-flush")
 }
 """Variants of Quincunx, by name."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from quincunx_agents.networks.value import SHIPPED
+from quincunx_agents.networks.value import shipped
 from quincunx_env.policies import registered_policies
 
 ROOT = Path(__file__).parents[2]
@@ -148,7 +148,7 @@ def test_what_the_wheel_holds(installed: Installed) -> None:
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"quincunx_env", "quincunx_agents"}
     weights = {Path(name).name for name in names if name.endswith(".safetensors")}
-    assert weights == {f"{network}.safetensors" for network in SHIPPED}
+    assert weights == {f"{network}.safetensors" for network in shipped()}
     typed = {"quincunx_env/py.typed", "quincunx_env/__init__.pyi", "quincunx_agents/py.typed"}
     assert {*typed, "quincunx_env/oracle/benchmark.csv"} <= {*names}
     for module in ("quincunx_env", "quincunx_agents"):

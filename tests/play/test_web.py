@@ -172,7 +172,7 @@ def test_play_undo_and_record(client: TestClient, games: Games) -> None:
         "kind=players&num_players=5",
         "kind=players&opponent1=os:system",
         "kind=players&opponent1=../weights.safetensors",
-        "kind=players&opponent1=quincunx_agents.search.pimc_beam:FAST",
+        "kind=players&opponent1=quincunx_agents.search.network:SOLITAIRE",
         "kind=players&seat=3",
         "kind=solitaire&kind=solitaire",
         "kind=solitaire&x=%ff",

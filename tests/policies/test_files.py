@@ -14,7 +14,7 @@ import pytest
 
 import quincunx_agents
 from quincunx_agents.networks import policy
-from quincunx_agents.networks.value import SHIPPED, WEIGHTS, load_weights, save_weights
+from quincunx_agents.networks.value import WEIGHTS, load_weights, save_weights, shipped
 from quincunx_env.arena import compare, evaluate, evaluate_all
 from quincunx_env.cli import main
 from quincunx_env.core.policy import NotFiniteError
@@ -25,7 +25,7 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import KNOWN_AS
 from tests.agents.positions import positions, seen
 
-NETWORK = WEIGHTS / f"{SHIPPED[0]}.safetensors"
+NETWORK = WEIGHTS / f"{shipped()[0]}.safetensors"
 """What ``value`` plays in the solitaire."""
 
 

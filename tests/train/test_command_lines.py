@@ -30,7 +30,7 @@ SCRIPTS: dict[str, Any] = {
     "expert_iteration": expert_iteration,
     "export": export,
 }
-PIMC_BEAM = "quincunx_agents.search.pimc_beam:FAST"
+SOLITAIRE = "quincunx_agents.search.network:SOLITAIRE"
 BEGUN = "--init-from two-players --set-width 128 --width 384"
 NO_BEGINNING = "--init-from two-players needs variants of its game, and its --set-width and --width"
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
@@ -85,8 +85,8 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("td_lambda --against no-such", "unknown policy 'no-such'"),
         ("td_lambda --variants mini-2 --against value", "--against value does not play mini-2: no shipped network"),
         (
-            f"td_lambda two-players --against {PIMC_BEAM}",
-            f"--against {PIMC_BEAM} does not play 2-corners: this",
+            f"td_lambda two-players --against {SOLITAIRE}",
+            f"--against {SOLITAIRE} does not play 2-corners: this",
         ),
         ("td_lambda --baselines no-such", "unknown policy 'no-such'"),
         ("td_lambda --init-from nope", "--init-from must be one of solitaire, "),
@@ -99,10 +99,10 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 2-open, "),
         ("expert_iteration --variants", "--variants must be of 2-corners, 2-open, "),
         ("expert_iteration --opponent no-such", "unknown policy 'no-such'"),
-        (f"expert_iteration --opponent {PIMC_BEAM}", f"--opponent {PIMC_BEAM} does not play 2-corners"),
+        (f"expert_iteration --opponent {SOLITAIRE}", f"--opponent {SOLITAIRE} does not play 2-corners"),
         ("expert_iteration --search-plays 1", "--search-plays must be at least 2, got 1"),
         ("expert_iteration --search-opponent nope", "unknown policy 'nope'"),
-        (f"expert_iteration --search-opponent {PIMC_BEAM}", f"--search-opponent {PIMC_BEAM} does not"),
+        (f"expert_iteration --search-opponent {SOLITAIRE}", f"--search-opponent {SOLITAIRE} does not"),
         ("expert_iteration --name ../tiny", "--name must be the name of a folder"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("td_lambda --device nope", "--device must be a device of PyTorch, got 'nope'"),

@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Backend
-from quincunx_agents.games import VARIANTS, agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import load_weights
 from quincunx_env.registry import make_observer, spec_of
@@ -148,7 +148,7 @@ def test_operations_outside_of_the_device_are_recorded() -> None:
 @pytest.mark.parametrize("variant", EACH)
 def test_features_do_not_depend_on_the_library(variant: str) -> None:
     """Those of PyTorch are those of NumPy."""
-    rules, torch_on_cpu, rng = VARIANTS[variant], Backend(array_api_compat.torch), np.random.default_rng(0)
+    rules, torch_on_cpu, rng = rules_of(variant), Backend(array_api_compat.torch), np.random.default_rng(0)
     module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
     batch: Any = spec_of(rules).Batch(rules, 4)
     batch.reset(seed=0)
@@ -171,7 +171,7 @@ def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[V
     rng, timer = np.random.default_rng(0), PhaseTimer()
     options = SearchOptions(search_share=0.3, search_plays=3, search_depth=2, search_candidates=3)
     searcher = Searcher(options, [weights], rng)
-    targets, _ = play_games(TINY, VARIANTS[variant], 4, [weights], pool, 7, rng, timer, backend, searcher)
+    targets, _ = play_games(TINY, rules_of(variant), 4, [weights], pool, 7, rng, timer, backend, searcher)
     return targets, join(searcher.targets, backend)
 
 
@@ -198,7 +198,7 @@ def test_games_and_gradient_steps_are_on_the_device(variant: str) -> None:
             learn(each, network, optimizer, [plays[0]], np.random.default_rng(0))
         learning = operations.copy()
         trained = [{name: each.detach().cpu() for name, each in network.state_dict().items()} for network in networks]
-    size = agent_spec_of(VARIANTS[variant]).features.LAYOUT.size
+    size = agent_spec_of(rules_of(variant)).features.LAYOUT.size
     for operation in playing + learning:
         assert operation.kind != "on both", operation
         assert np.prod(operation.shape[1:]) < size / 10, operation

@@ -13,7 +13,7 @@ pytest.importorskip("safetensors")
 import torch
 
 from quincunx_agents.afterstates import FeatureLayout
-from quincunx_agents.games import VARIANTS, agent_spec_of, with_options
+from quincunx_agents.agent_specs import agent_spec_of, rules_of, with_options
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import load_weights
 from quincunx_agents.torch import ValueNetwork
@@ -36,7 +36,7 @@ TINY = Arguments(
     eval_deals=2, test_deals=2, progress=False, options_share=0.5,
 )  # fmt: skip
 
-FEATURES = agent_spec_of(VARIANTS["2-corners"]).features.LAYOUT
+FEATURES = agent_spec_of(rules_of("2-corners")).features.LAYOUT
 
 
 def positions(count: int, cells: int, cards: int, seed: int = 0) -> SearchTargets:

@@ -10,7 +10,6 @@ pytest.importorskip("torch")
 hub = pytest.importorskip("huggingface_hub")
 
 import quincunx_agents.networks  # noqa: E402
-from quincunx_agents.networks.value import SHIPPED  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from train.common.evaluation import BASELINES, strength  # noqa: E402
 from train.common.model_card import model_card, write_model_card  # noqa: E402
@@ -18,7 +17,7 @@ from train.common.model_card import model_card, write_model_card  # noqa: E402
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 
 
-@pytest.mark.parametrize("network", SHIPPED)
+@pytest.mark.parametrize("network", shipped())
 def test_the_hub_reads_the_figures_of_the_results(network: str, tmp_path: Path) -> None:
     facts = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))
     facts["arguments"].setdefault("seed", 0)  # `spiral` is the mean of two runs

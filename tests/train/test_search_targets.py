@@ -12,7 +12,7 @@ pytest.importorskip("safetensors")
 import torch
 
 from quincunx_agents.afterstates import SEATS
-from quincunx_agents.games import VARIANTS, agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import ValueWeights, action_values, evaluate_afterstates, margin_weights
 from quincunx_agents.search.determinized import margins, payoffs
@@ -39,7 +39,7 @@ from train.td_lambda.rollout import CandidateTable, RolloutOptions, play_games
 
 def games_after(variant: str, plays: int, games: int) -> Any:
     """Games after so many plays of the rollout policy."""
-    rules = VARIANTS[variant]
+    rules = rules_of(variant)
     batch, policy = spec_of(rules).Batch(rules, games), agent_spec_of(rules).rollout_policy
     batch.reset(seed=1)
     for _ in range(plays):
@@ -49,7 +49,7 @@ def games_after(variant: str, plays: int, games: int) -> Any:
 
 @pytest.mark.parametrize("variant", ["solitaire", "2-corners", "4-open-excuse-pawns-flush", "spiral", "spiral-end"])
 def test_redealing_changes_only_what_the_seat_cannot_see(variant: str) -> None:
-    rules = VARIANTS[variant]
+    rules = rules_of(variant)
     batch = games_after(variant, 5, 3)
     observer = make_observer(rules, preview=True)
     dealt = batch.fork(np.repeat(np.arange(3), 400))
@@ -81,7 +81,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, s
     """In each determinization the network chooses so many plays, and its values are added after the last of them. A
     fixed opponent chooses those of the other seats. Without samples the hidden cards are those of the game.
     """
-    rules, batch = VARIANTS[variant], games_after(variant, 4, 2)
+    rules, batch = rules_of(variant), games_after(variant, 4, 2)
     observer, spec = make_observer(rules, preview=True), agent_spec_of(rules)
     module, policy = spec.features, spec.rollout_policy
     torch.manual_seed(0)
@@ -124,7 +124,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, s
 
 def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> None:
     """A rollout that reaches the end has no play by the network in the place of another seat."""
-    batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 6)
+    batch = games_after("2-corners", rules_of("2-corners").num_plays - 2, 6)
     network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
     observer, policy = make_observer(batch.rules, preview=True), agent_spec_of(batch.rules).rollout_policy
     games, seat = batch.fork(np.arange(6)), batch.mover[0]
@@ -137,7 +137,7 @@ def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> Non
 
 
 def test_rollouts_of_the_network_end_with_the_round() -> None:
-    batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 2)
+    batch = games_after("2-corners", rules_of("2-corners").num_plays - 2, 2)
     network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
     torch.nn.init.constant_([*network.parameters()][-1], 1e6)  # would show if the network evaluated the end
     actions, options = batch.mask.argmax(axis=1)[:, None], SearchOptions(search_depth=6)
@@ -146,7 +146,7 @@ def test_rollouts_of_the_network_end_with_the_round() -> None:
 
 def a_network() -> ValueNetwork:
     torch.manual_seed(0)
-    return ValueNetwork(agent_spec_of(VARIANTS["3-open"]).features.LAYOUT, 8, 16)
+    return ValueNetwork(agent_spec_of(rules_of("3-open")).features.LAYOUT, 8, 16)
 
 
 def test_a_share_of_the_positions_is_searched() -> None:
@@ -156,7 +156,7 @@ def test_a_share_of_the_positions_is_searched() -> None:
         searcher = Searcher(SearchOptions(search_share=share, search_plays=4, search_depth=1), weights, rng)
         pool = Pool[Any]()
         targets, _ = play_games(
-            RolloutOptions(), VARIANTS["3-open"], 8, weights, pool, 0, rng, PhaseTimer(), watch=searcher
+            RolloutOptions(), rules_of("3-open"), 8, weights, pool, 0, rng, PhaseTimer(), watch=searcher
         )
         searched[share], learned_from = sum(len(part.seats) for part in searcher.targets), len(targets.seats)
     assert not searched[0.0]
@@ -176,7 +176,7 @@ def test_the_best_plays_of_positions_that_have_enough() -> None:
 
 def test_the_loss_compares_plays_as_the_policy_does() -> None:
     """With the network's own values as targets it is 0, whatever is added to all plays of a position."""
-    rules, batch = VARIANTS["3-open"], games_after("3-open", 3, 2)
+    rules, batch = rules_of("3-open"), games_after("3-open", 3, 2)
     network = a_network()
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask

@@ -14,7 +14,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from quincunx_agents.games import VARIANTS, agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     WEIGHTS,
@@ -23,7 +23,7 @@ from quincunx_agents.networks.value import (
     margin_weights,
     value_and_preference,
 )
-from quincunx_agents.quincunx.forms import FORMS
+from quincunx_agents.quincunx.variants import BASE_VARIANTS
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.registry import make_observer, spec_of
 from train.common import checkpoint
@@ -55,7 +55,7 @@ TINY = Arguments(
 
 def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     torch.manual_seed(seed)
-    return ValueNetwork(agent_spec_of(VARIANTS[variant]).features.LAYOUT, 8, 16)
+    return ValueNetwork(agent_spec_of(rules_of(variant)).features.LAYOUT, 8, 16)
 
 
 def played(
@@ -63,20 +63,20 @@ def played(
 ) -> tuple[ValueTargets, list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool()
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
-    return play_games(arguments, VARIANTS[variant], games, [weights], pool, 7, rng, PhaseTimer())
+    return play_games(arguments, rules_of(variant), games, [weights], pool, 7, rng, PhaseTimer())
 
 
 def targets_of(variant: str, games: int = 2, **options: Any) -> ValueTargets:
     return played(variant, games, **options)[0]
 
 
-EACH = *FORMS, "mini", "mini-2", "solitaire-excuse-pawns-flush", "3-corners-pawns", "2-open-excuse", "spiral"
+EACH = *BASE_VARIANTS, "mini", "mini-2", "solitaire-excuse-pawns-flush", "3-corners-pawns", "2-open-excuse", "spiral"
 
 
 @pytest.mark.parametrize("variant", EACH)
 def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
-    rules, network = VARIANTS[variant], network_for(variant)
-    observer, module = make_observer(rules, preview=True), agent_spec_of(VARIANTS[variant]).features
+    rules, network = rules_of(variant), network_for(variant)
+    observer, module = make_observer(rules, preview=True), agent_spec_of(rules_of(variant)).features
     batch = spec_of(rules).Batch(rules, 3)
     batch.reset(seed=0)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()))
@@ -97,7 +97,7 @@ def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
 @pytest.mark.parametrize("variant", EACH)
 def test_with_lambda_1_targets_are_what_was_scored(variant: str) -> None:
     """The targets of each seat fall from play to play by what was scored."""
-    rules = VARIANTS[variant]
+    rules = rules_of(variant)
     players = rules.num_players
     targets = targets_of(variant, games=1, td_lambda=1.0, greedy_targets=False)
     assert (targets.seats == players).all()
@@ -136,7 +136,7 @@ def test_targets_are_of_greedy_play(variant: str) -> None:
     assert greedy[0].targets == pytest.approx(chosen[0].targets, abs=1e-3)
     more = greedy[1].targets - chosen[1].targets
     # To the mover of the next play, the seat after that of the last one.
-    more = more[:, 0] if VARIANTS[variant].num_players == 1 else more[:, 1] - more[:, 0]
+    more = more[:, 0] if rules_of(variant).num_players == 1 else more[:, 1] - more[:, 0]
     assert more.min() >= -1e-3
     assert 0.1 < (more > 1e-3).mean() < 0.9
 
@@ -279,7 +279,7 @@ def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) ->
     from train.export import Arguments as Export
     from train.export import main as export
 
-    rules = VARIANTS[variant]
+    rules = rules_of(variant)
     path = export(Export(name, players=rules.num_players, output=tmp_path / "network.onnx"))
     network = load_weights(WEIGHTS / f"{name}.safetensors")
     observer, module = make_observer(rules, preview=True), agent_spec_of(rules).features

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from quincunx_agents.games import VARIANTS
+from quincunx_agents.agent_specs import rules_of
 from quincunx_env.arena import compare, resolve
 from quincunx_env.arena.evaluation import evaluate_all
 from quincunx_env.core.deal import Domain
@@ -86,7 +86,7 @@ def require_opponent(name: str, variants: Iterable[str], flag: str = "--against"
     """
     for variant in variants:
         try:
-            if VARIANTS[variant].num_players > 1:
-                policy_for(resolve(name), VARIANTS[variant])
+            if rules_of(variant).num_players > 1:
+                policy_for(resolve(name), rules_of(variant))
         except ValueError as error:
             raise OptionError(f"{flag} {name} does not play {variant}: {error}") from None

@@ -26,7 +26,7 @@ with requires_extra("train"):
     from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from quincunx_agents.games import VARIANTS, form_of
+from quincunx_agents.agent_specs import base_variant, rules_of
 from quincunx_env import __version__
 from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.cli.options import rules_arguments
@@ -283,8 +283,8 @@ def next_commands(arguments: RunOptions, variants: Mapping[str, BaseRules]) -> l
 
 def variant_name(rules: BaseRules) -> str:
     """Return "solitaire", or "2-corners" and the like. Options that are not the default ones follow."""
-    form = form_of(rules)
-    return ", ".join([form, *(name.replace("_", " ") for name in changed_options(rules, VARIANTS[form]))])
+    base = base_variant(rules)
+    return ", ".join([base, *(name.replace("_", " ") for name in changed_options(rules, rules_of(base)))])
 
 
 def provenance(module: str, arguments: RunOptions) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Backend, Floats, Ints
-from quincunx_agents.games import VARIANTS, agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.networks.value import margin_weights
 from quincunx_agents.search.network import rollout_values
 from quincunx_agents.torch import ValueNetwork
@@ -93,7 +93,7 @@ def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) 
     pool, found = opponents_of(job), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
-        searcher, rules = Searcher(options, job.weights, rng), VARIANTS[share.variant]
+        searcher, rules = Searcher(options, job.weights, rng), rules_of(share.variant)
         play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer, backend, searcher)
         found.append(Searched(searcher.targets, sum(timer.seconds.values())))
     return found

@@ -30,7 +30,7 @@ with requires_extra("train"):
 from tqdm.auto import tqdm
 
 from quincunx_agents.afterstates import SEATS, FeatureLayout
-from quincunx_agents.games import VARIANTS, with_options
+from quincunx_agents.agent_specs import rules_of, with_options
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import ValueAgent, ValueWeights, save_weights
 from quincunx_agents.torch import ValueNetwork
@@ -111,8 +111,8 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.teacher not in value.SHIPPED:
-            raise ValueError(f"--teacher must be one of {', '.join(value.SHIPPED)}, got {self.teacher!r}")
+        if self.teacher not in value.shipped():
+            raise ValueError(f"--teacher must be one of {', '.join(value.shipped())}, got {self.teacher!r}")
         learned = value.load(self.teacher).weights.variants
         unknown = [variant for variant in self.variants if variant not in learned]
         if unknown or not self.variants:
@@ -163,7 +163,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         seconds = {"search": searching, "learning": time.process_time() - start}
         save_weights(arguments.weights, apprentice)
 
-        variants = {variant: VARIANTS[variant] for variant in arguments.variants}
+        variants = {variant: rules_of(variant) for variant in arguments.variants}
         steps = arguments.files * arguments.games * sum(rules.num_plays for rules in variants.values())
         history = [
             {

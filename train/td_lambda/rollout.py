@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
-from quincunx_agents.games import agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from quincunx_agents.games import VARIANTS
+from quincunx_agents.agent_specs import agent_specs, rules_of
 from quincunx_agents.networks import value
 from quincunx_env.arena import resolve
 from train.common.evaluation import require_opponent
@@ -95,7 +95,7 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
     seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
     """seed of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
-    """variants to learn, names of `quincunx_agents.games.VARIANTS`, all of one game"""
+    """variants to learn, names of `quincunx_agents.agent_specs.AgentSpec.variants`, all of one game"""
     init_from: str | None = None
     """name of a shipped network whose weights are the initial ones; None: random initialisation"""
     iterations: Count = 700
@@ -132,13 +132,14 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unknown = [variant for variant in self.variants if variant not in VARIANTS]
+        known = [name for spec in agent_specs() for name in spec.variants]
+        unknown = [variant for variant in self.variants if variant not in known]
         if unknown or not self.variants:
-            raise ValueError(f"--variants must be of {', '.join(VARIANTS)}, got {unknown or 'none'}")
-        if len({type(VARIANTS[variant]) for variant in self.variants}) != 1:
+            raise ValueError(f"--variants must be of {', '.join(known)}, got {unknown or 'none'}")
+        if len({type(rules_of(variant)) for variant in self.variants}) != 1:
             raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
-        if self.init_from is not None and self.init_from not in value.SHIPPED:
-            raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
+        if self.init_from is not None and self.init_from not in value.shipped():
+            raise ValueError(f"--init-from must be one of {', '.join(value.shipped())}, got {self.init_from!r}")
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)

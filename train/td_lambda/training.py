@@ -23,7 +23,7 @@ with requires_extra("train"):
     import torch
 
 from quincunx_agents.afterstates import NUMPY
-from quincunx_agents.games import VARIANTS, with_options
+from quincunx_agents.agent_specs import rules_of, with_options
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
@@ -48,7 +48,7 @@ DEALS_APART = 10**12
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
     learner = Learner(arguments)
-    variants = {variant: VARIANTS[variant] for variant in arguments.variants}
+    variants = {variant: rules_of(variant) for variant in arguments.variants}
     run = Run("train.td_lambda", arguments, learner, variants, arguments.iterations, MAY_CHANGE)
     with run.begun(), workers(play, arguments.num_workers, arguments.backend) as start:
         run.record()

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from quincunx_agents.afterstates import NUMPY, Backend
-from quincunx_agents.games import VARIANTS
+from quincunx_agents.agent_specs import rules_of
 from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
 from quincunx_env.utils.processes import worker_processes
@@ -57,7 +57,7 @@ def play(job: Job, backend: Backend = NUMPY) -> list[Played]:
     pool, played = opponents_of(job), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
-        rules = VARIANTS[share.variant]
+        rules = rules_of(share.variant)
         found = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer, backend)
         played.append(Played(*found, timer.seconds))
     return played

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints
-from quincunx_agents.games import AGENT_SPECS
+from quincunx_agents.agent_specs import agent_specs
 from quincunx_env.core.encoding import Encoder
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
@@ -197,11 +197,10 @@ def encoding_of(space: spaces.Space[Any]) -> Encoding:
 
 def _games() -> Iterator[Any]:
     """Yield rules with different observations, few options first."""
-    forms = [spec.forms for spec in AGENT_SPECS.values()]
-    yield from (rules for each in forms for rules in each.VARIANTS.values())
-    for each in forms:
-        for name, value in each.SINGLE_ROUND.items():
-            for rules in each.VARIANTS.values():
+    yield from (rules for spec in agent_specs() for rules in spec.variants.values())
+    for spec in agent_specs():
+        for name, value in spec.single_round.items():
+            for rules in spec.variants.values():
                 other = True if value is False else getattr(type(rules)(), name)
                 try:
                     yield replace(rules, **{name: other})  # type: ignore[type-var]

@@ -14,6 +14,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from quincunx_agents.afterstates import (
     FeatureLayout,
     Floats,
 )
-from quincunx_agents.games import VARIANTS, agent_spec_of, form_of
+from quincunx_agents.agent_specs import agent_spec_of, agent_spec_with, agent_specs, base_variant
 from quincunx_agents.greedy import HighestValue
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
@@ -44,7 +45,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 def layout_of(variants: Sequence[str]) -> FeatureLayout:
     """Return the feature layout of the game of these variants."""
-    return agent_spec_of(VARIANTS[variants[0]]).features.LAYOUT
+    return agent_spec_with(variants[0]).features.LAYOUT
 
 
 def widths_of(tensors: Mapping[str, Floats]) -> tuple[int, int]:
@@ -174,7 +175,7 @@ class ValueWeights:
     tensors: Mapping[str, Floats]
     """By name."""
     variants: tuple[str, ...]
-    """Names from ``quincunx_agents.games.VARIANTS``: what it was trained on."""
+    """Names of the variants that it was trained on, all of one game."""
     candidates: int
     """Number of actions of a position that are evaluated, the ones that the heuristic prefers; 0 means all."""
 
@@ -199,7 +200,7 @@ class ValueAgent:
         The model card of the network lists the options it was trained with.
 
         Raises:
-            ValueError: for a set-up that the network has not learned.
+            ValueError: for a game whose base variant the network has not learned.
         """
         require_learned(self.weights, rules)
         return HighestValue(partial(action_values, self.weights, rules))
@@ -227,18 +228,21 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
 
 
 def require_learned(weights: ValueWeights, rules: BaseRules) -> None:
-    """Check that a network has learned the set-up of a game.
+    """Check that a network has learned the base variant of a game.
 
     Raises:
         ValueError: naming the variants that it has learned.
     """
     if not has_learned(weights, rules):
-        raise ValueError(f"the network has not learned {form_of(rules)}: it plays {', '.join(weights.variants)}")
+        raise ValueError(f"the network has not learned {base_variant(rules)}: it plays {', '.join(weights.variants)}")
 
 
 def has_learned(weights: ValueWeights, rules: BaseRules) -> bool:
-    """Return whether a network has learned the set-up of a game."""
-    return form_of(rules) in {form_of(VARIANTS[variant]) for variant in weights.variants}
+    """Return whether a network has learned the base variant of a game."""
+    spec = agent_spec_of(rules)
+    return spec.base_variant(rules) in {
+        spec.base_variant(spec.variants[name]) for name in weights.variants if name in spec.variants
+    }
 
 
 # --- Weights files ---------------------------------------------------------------------------------------------------
@@ -274,9 +278,12 @@ def load_weights(path: Path) -> ValueWeights:
 
 def _can_learn(variants: object) -> bool:
     """Return whether these are names of variants of one game. One network can learn them."""
-    if not isinstance(variants, list) or not all(isinstance(name, str) and name in VARIANTS for name in variants):
+    if not isinstance(variants, list) or not variants or not all(isinstance(name, str) for name in variants):
         return False
-    return len({agent_spec_of(VARIANTS[name]).features for name in variants}) == 1
+    try:
+        return set(variants) <= agent_spec_with(variants[0]).variants.keys()
+    except ValueError:
+        return False
 
 
 def _signature(weights: ValueWeights) -> str:
@@ -285,8 +292,10 @@ def _signature(weights: ValueWeights) -> str:
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------
 
-SHIPPED = ("solitaire", "two-players", "three-four-players", "spiral", "spiral-end")
-"""Names of the weights in ``networks/weights``: each has learned other set-ups, and plays them as `value`."""
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the networks in ``networks/weights``."""
+    return tuple(name for spec in agent_specs() for name in spec.networks)
 
 
 @cache
@@ -296,34 +305,35 @@ def load(name: str) -> ValueAgent:
     Raises:
         ValueError: if there is none of that name.
     """
-    if name not in SHIPPED:
-        raise ValueError(f"there is no network {name!r}: the names are {', '.join(SHIPPED)}")
-    return ValueAgent(load_weights(package_file("quincunx_agents.networks", "weights", f"{name}.safetensors")))
+    file = f"{name}.safetensors"
+    if not files("quincunx_agents.networks").joinpath("weights", file).is_file():
+        raise ValueError(f"there is no network {name!r}: the names are {', '.join(shipped())}")
+    return ValueAgent(load_weights(package_file("quincunx_agents.networks", "weights", file)))
 
 
 def shipped_for(rules: BaseRules) -> ValueWeights:
-    """Return the shipped network that has learned the set-up of a game.
+    """Return the shipped network that has learned the base variant of a game.
 
     Raises:
         ValueError: if none has.
     """
-    for name in SHIPPED:
-        weights = load(name).weights
+    networks = [load(name).weights for name in agent_spec_of(rules).networks]
+    for weights in networks:
         if has_learned(weights, rules):
             return weights
-    learned = dict.fromkeys(variant for name in SHIPPED for variant in load(name).weights.variants)
-    raise ValueError(f"no shipped network has learned {form_of(rules)}: they play {', '.join(learned)}")
+    learned = ", ".join(variant for weights in networks for variant in weights.variants)
+    raise ValueError(f"no shipped network has learned {base_variant(rules)}: they play {learned}")
 
 
 @dataclasses.dataclass(frozen=True)
 class ShippedValueAgent:
-    """Agent of the shipped network for the game's set-up. It is a `quincunx_env.core.policy.PolicyFactory`."""
+    """Agent of the shipped network for the rules. It is a `quincunx_env.core.policy.PolicyFactory`."""
 
     def for_rules(self, rules: BaseRules) -> HighestValue:
         """Return the policy for a game; see `ValueAgent.for_rules`.
 
         Raises:
-            ValueError: for a set-up that no shipped network has learned.
+            ValueError: for a game whose base variant no shipped network has learned.
         """
         return ValueAgent(shipped_for(rules)).for_rules(rules)
 

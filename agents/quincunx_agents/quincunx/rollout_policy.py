@@ -90,7 +90,7 @@ def penalties(rules: Rules) -> Floats:
     return derived_tables(rules).penalty[: rules.num_cards].astype(np.float32)
 
 
-# --- The rollout policy; see `quincunx_agents.games.RolloutPolicy` ---------------------------------------------------
+# --- The rollout policy; see `quincunx_agents.agent_specs.RolloutPolicy` ---------------------------------------------
 
 
 def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools, Ints, observer_for
-from quincunx_agents.games import agent_spec_of, single_round
+from quincunx_agents.agent_specs import agent_spec_of, single_round
 from quincunx_env.core.arrays import ONE, as_bits
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import ValuedPolicy
@@ -69,7 +69,7 @@ class Beliefs:
     Args:
         rules: of the game, with several players.
         model: the policy that the other seats are believed to follow, for rules of
-            `quincunx_agents.games.single_round`. Actions without a value count as the worst of the others.
+            `quincunx_agents.agent_specs.single_round`. Actions without a value count as the worst of the others.
         chains: number of hands that are sampled at once.
     """
 
@@ -116,7 +116,7 @@ class Beliefs:
         """Read the round so far from an observation."""
         rules, counts = self.rules, self._game_observer.named_counts(position)
         hidden = self._game_observer.hidden(position)
-        up, cards, actions = agent_spec_of(rules).forms.plays_so_far(position, counts, rules)
+        up, cards, actions = agent_spec_of(rules).plays_so_far(position, counts, rules)
         movers = np.arange(len(cards)) % rules.num_players
         observer = -int(counts["first"]) % rules.num_players
         return _Round(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools, observer_for
-from quincunx_agents.games import agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
-from quincunx_agents.games import agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.search.beliefs import Beliefs, Hands
 from quincunx_env.core.observation import Pieces
@@ -64,7 +64,7 @@ class SearchConfig:
 
 
 Prior = Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
-"""Values of all actions of observations before any search; see `quincunx_agents.games.RolloutPolicy.prior`."""
+"""Values of all actions of observations before any search; see `quincunx_agents.agent_specs.RolloutPolicy.prior`."""
 
 
 class DeterminizedSearch:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quincunx_agents.games import RolloutPolicy, agent_spec_of
+from quincunx_agents.agent_specs import RolloutPolicy, agent_spec_of
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,

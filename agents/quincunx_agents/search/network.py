@@ -16,7 +16,7 @@ import numpy as np
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats, observer_for
-from quincunx_agents.games import agent_spec_of, single_round
+from quincunx_agents.agent_specs import agent_spec_of, single_round
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.networks import value
 from quincunx_agents.search.beliefs import Beliefs
@@ -119,7 +119,7 @@ def rollout_values(
 
     Args:
         members: tensors of each network by name; see `value.value_and_preference`.
-        games: of one set-up, all at the same stage, some of them perhaps over; they are played on.
+        games: with the same rules, all at the same stage, some of them perhaps over; they are played on.
         seat: whose value.
         left: plays until the round ends.
         depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
@@ -170,12 +170,9 @@ SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), p
 
 @dataclass(frozen=True)
 class Search:
-    """The agent ``search``: the strongest search of each game.
+    """The agent ``search``, a `quincunx_env.core.policy.PolicyFactory`: the strongest search of each game.
 
-    It is a `quincunx_env.core.policy.PolicyFactory`.
-
-    For several players it has the game's settings (`quincunx_agents.games.AgentSpec`) and models the other seats by the
-    heuristic.
+    For several players it has the game's settings and models the other seats by the heuristic.
     """
 
     def for_rules(self, rules: BaseRules) -> Policy:

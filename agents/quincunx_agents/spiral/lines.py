@@ -81,7 +81,7 @@ class LineTables(NamedTuple):
 
 @cache
 def line_tables(at_end: bool, fifteens: bool, backend: Backend = NUMPY) -> LineTables:
-    """Return the tables for a form of the game.
+    """Return the tables for a variant of the game.
 
     ``at_end`` is whether the full square is scored, ``fifteens`` whether fifteens score.
     """

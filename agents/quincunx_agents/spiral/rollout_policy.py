@@ -1,4 +1,4 @@
-"""Rollout policy of the spiral game; see `quincunx_agents.games.RolloutPolicy`.
+"""Rollout policy of the spiral game; see `quincunx_agents.agent_specs.RolloutPolicy`.
 
 The value of a card (`quincunx_agents.spiral.lines`) is lowered by a share of the best reply's value. The policy plays
 the card where the difference is highest. It uses all cards of a game: search calls it in determinized games.

@@ -20,11 +20,10 @@ from safetensors.numpy import save_file
 
 import quincunx_agents
 from quincunx_agents.afterstates import SEATS
-from quincunx_agents.games import VARIANTS, agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.networks import policy, weights_io
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
-    SHIPPED,
     WEIGHTS,
     ValueAgent,
     ValueWeights,
@@ -34,12 +33,13 @@ from quincunx_agents.networks.value import (
     load_weights,
     margin_weights,
     save_weights,
+    shipped,
     shipped_for,
     value,
     value_and_preference,
 )
 from quincunx_agents.quincunx.features import afterstates_of
-from quincunx_agents.quincunx.forms import FORMS
+from quincunx_agents.quincunx.variants import BASE_VARIANTS
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.rules import Rules
 from tests.agents.positions import dealt, in_progress, positions, seen
@@ -59,10 +59,13 @@ IN_EVERY_RUN = ("solitaire", "2-corners", "3-open-excuse-flush", "spiral", "spir
 
 @pytest.mark.parametrize(
     "variant",
-    [name if name in IN_EVERY_RUN else pytest.param(name, marks=pytest.mark.slow) for name in (*FORMS, *WITH_OPTIONS)],
+    [
+        name if name in IN_EVERY_RUN else pytest.param(name, marks=pytest.mark.slow)
+        for name in (*BASE_VARIANTS, *WITH_OPTIONS)
+    ],
 )
 def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
-    rules = VARIANTS[variant]
+    rules = rules_of(variant)
     if isinstance(rules, Rules) and rules.num_players > 1:
         rules = replace(rules, match=True, simpleton=rules.pawns)
     policy, batch = value.for_rules(rules), dealt(rules, 2, 5)
@@ -111,11 +114,11 @@ def test_is_as_strong_as_it_should_be() -> None:
     assert result.lost.mean() < 0.03
 
 
-@pytest.mark.parametrize(("name", "count"), [*zip(SHIPPED, (3, 1, 2, 2, 1), strict=True)])
+@pytest.mark.parametrize(("name", "count"), [*zip(shipped(), (3, 1, 2, 2, 1), strict=True)])
 def test_an_ensemble_is_split_into_its_members(name: str, count: int) -> None:
     network = load(name).weights
     assert len(network.members) == count
-    rules = VARIANTS[network.variants[-1]]
+    rules = rules_of(network.variants[-1])
     observation, mask = seen(dealt(rules, 3, 5))
     for _, described in agent_spec_of(rules).features.afterstates_of(rules, observation, mask).chunks:
         outputs = zip(
@@ -124,7 +127,7 @@ def test_an_ensemble_is_split_into_its_members(name: str, count: int) -> None:
         assert all(apart == pytest.approx(whole, abs=1e-3) for apart, whole in outputs)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", shipped())
 def test_weights_come_back_as_they_were_written(name: str, tmp_path: Path) -> None:
     file = WEIGHTS / f"{name}.safetensors"
     network = load_weights(file)
@@ -226,14 +229,14 @@ def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variant", ["solitaire", "spiral"])
 def test_more_candidates_than_actions_are_all_of_them(variant: str) -> None:
-    rules = VARIANTS[variant]
+    rules = rules_of(variant)
     observation, mask = seen(dealt(rules, 2, 5))
     every, more = (replace(shipped_for(rules), candidates=count) for count in (0, 10**20))
     assert (action_values(more, rules, observation, mask) == action_values(every, rules, observation, mask)).all()
 
 
 def test_shipped_weights_are_small_and_have_a_card() -> None:
-    for name in SHIPPED:
+    for name in shipped():
         compressed = zlib.compress((WEIGHTS / f"{name}.safetensors").read_bytes())  # as in a wheel
         assert len(compressed) < 2**20
         assert (WEIGHTS / f"{name}.json").exists()

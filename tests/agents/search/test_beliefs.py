@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_agents.afterstates import Bools
-from quincunx_agents.games import single_round
+from quincunx_agents.agent_specs import single_round
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.search import beliefs
 from quincunx_agents.search.beliefs import Beliefs

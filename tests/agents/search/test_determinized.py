@@ -11,11 +11,11 @@ import pytest
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.greedy import greedy
 from quincunx_agents.heuristic import heuristic
-from quincunx_agents.search.beam import beam_search
+from quincunx_agents.quincunx import rollout_policy
 from quincunx_agents.search.best_response import BestResponse
-from quincunx_agents.search.determinized import DeterminizedSearch, margins
-from quincunx_agents.search.monte_carlo import MonteCarlo
-from quincunx_agents.search.pimc_beam import PimcBeam
+from quincunx_agents.search.determinized import DeterminizedSearch, margins, payoffs
+from quincunx_agents.search.endgame import Endgame
+from quincunx_agents.search.monte_carlo import MonteCarlo, roll_out
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.observation import Pieces
@@ -36,7 +36,6 @@ from tests.variants import MINI, SPIRAL, VARIANTS, slow_unless_covering
 TINY: dict[str, Any] = {
     "best_response": BestResponse(agent=greedy, shortlist=4, samples=2, rounds=2),
     "monte_carlo": MonteCarlo(shortlist=4, samples=2, rounds=2),
-    "pimc_beam": PimcBeam(shortlist=4, samples=2, rounds=2, width=2),
 }
 """Every searching agent, with next to nothing to search."""
 
@@ -140,7 +139,8 @@ def test_an_agent_that_knows_the_pile_would_be_found_out() -> None:
             plays = np.flatnonzero(mask[0])
             games = truth.fork(np.zeros(len(plays), np.int64))
             games.step(plays)
-            return plays[[beam_search(games, 2).argmax()]]
+            roll_out(rollout_policy, games, truth.rules.num_plays - int(games.ply[0]))
+            return plays[[payoffs(games)[:, 0].argmax()]]
 
         return policy
 
@@ -212,30 +212,17 @@ def test_margins_over_the_best_other_seat() -> None:
     assert np.isfinite(margins(1e4 * points, 1e-2)).all()
 
 
-def test_the_pimc_beam_is_for_one() -> None:
-    with pytest.raises(ValueError, match="got rules for 2 players"):
-        PimcBeam().for_rules(Rules(2))
-
-
 def test_every_agent_plays_what_it_should() -> None:
     """So that a game that is refused by mistake is not left out above."""
     games = EVERY.values()
-    solitaires = {name for name, rules in EVERY.items() if rules.num_players == 1}
     assert all(can_play(TINY["monte_carlo"], rules) for rules in games)
-    assert {name for name, rules in EVERY.items() if can_play(TINY["pimc_beam"], rules)} == solitaires
+    assert not can_play(TINY["best_response"], Rules())
     if "network_search" in TINY:
         played = {name for name, rules in EVERY.items() if can_play(TINY["network_search"], rules)}
         assert played == {*EVERY} - {*MINI}
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
-        pytest.param(PimcBeam(samples=4, lost_value=-200), id="pimc_beam"),
-    ],
-)
-def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
+def test_does_not_lose_where_a_draw_saves_the_round() -> None:
     """Solitaire: the last card, 2MK, draws only beside 9LK; otherwise the round is lost, which counts little here."""
     rules = Rules()
     batch = Batch(rules, 1)
@@ -249,7 +236,7 @@ def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
     _, draws = batch.value(*np.divmod(legal, rules.num_cells), np.zeros_like(legal))
     assert hands == 1
     assert 0 < (draws > 0).sum() < len(legal)
-    [action] = ask(agent.for_rules(rules), rules, batch)
+    [action] = ask(MonteCarlo(lost_value=-200).for_rules(rules), rules, batch)
     assert draws[legal == action] > 0
 
 
@@ -294,7 +281,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     for game in (Rules(), Rules(2), SpiralRules()):
         assert can_play(resolve("search-fast"), game)
     with pytest.raises(ValueError, match="this agent plays the solitaire"):
-        NetworkSearch(others=PimcBeam()).for_rules(SpiralRules())
+        NetworkSearch(others=Endgame(greedy)).for_rules(SpiralRules())
     for without_values in (None, uniform):
         with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
             NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)

@@ -1,4 +1,4 @@
-"""Set-ups, single-round rules and past plays of Quincunx."""
+"""Variants and past plays of Quincunx, for agents."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from quincunx_agents.afterstates import Ints
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.rules import Rules
 
-FORMS = {
+BASE_VARIANTS = {
     "solitaire": Rules(),
     "contact": Rules(edge_contact=True),
     **{
@@ -20,29 +20,26 @@ FORMS = {
         for players in (2, 3, 4)
     },
 }
-"""The set-ups without further options, by name."""
+"""The variants without further options, by name."""
 
 OPTIONS: list[dict[str, Any]] = [
     dict(zip(("excuse", "pawns", "flush"), each, strict=True)) for each in product((False, True), repeat=3)
 ]
-"""Options with which each set-up is played. A network sees the other options in the legal actions, or not at all."""
+"""Options of each variant. A network sees the other options in the legal actions, or not at all."""
 
 VARIANTS = {
-    "-".join((form, *(option for option, on in options.items() if on))): dataclasses.replace(rules, **options)
+    "-".join((name, *(option for option, on in options.items() if on))): dataclasses.replace(rules, **options)
     for options in OPTIONS
-    for form, rules in FORMS.items()
+    for name, rules in BASE_VARIANTS.items()
 } | {"mini": Rules(mini=True), "mini-2": Rules(num_players=2, mini=True)}
 """The variants that a network can learn, by name."""
 
-SINGLE_ROUND = {"simpleton": False, "match": False}
-"""Options of a single round of the same cards, without announcements."""
 
+def base_variant(rules: Rules) -> str:
+    """Return the name in `VARIANTS` of these rules without further options.
 
-def form_of(rules: Rules) -> str:
-    """Return the name in `VARIANTS` of the set-up of these rules.
-
-    A network must have learned this set-up. Contact, Simpleton and matches make no difference to a network. Contact
-    shows in the mask, the true points are announced, and a match is played round by round.
+    Contact, Simpleton and matches are such options, too. Contact shows in the mask, the true points are announced, and
+    a match is played round by round.
     """
     alone = rules.num_players == 1
     if rules.mini:

@@ -1,4 +1,4 @@
-"""Set-ups, single-deal rules and past plays of the spiral game."""
+"""Variants and past plays of the spiral game, for agents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,12 +17,9 @@ VARIANTS = {
 }
 """The variants that a network can learn, by name."""
 
-SINGLE_ROUND = {"deals": 1}
-"""Options of a single deal of the same cards."""
 
-
-def form_of(rules: Rules) -> str:
-    """Return the name in `VARIANTS` of the set-up of these rules. A network must have learned this set-up."""
+def base_variant(rules: Rules) -> str:
+    """Return the name in `VARIANTS` of these rules without further options."""
     return "spiral-end" if rules.scoring == "end" else "spiral"
 
 
