@@ -106,9 +106,9 @@ class FeatureLayout(NamedTuple):
     """Shape of the features of an afterstate: sets of elements and context. A set is, for example, the empty cells."""
 
     sets: tuple[tuple[int, int], ...]
-    """Of each set (E, F): the most elements, and the number of features of each."""
+    """Shapes (E, F) of the sets: the most elements, and the number of features of each."""
     context: int
-    """G: number of features of the position as a whole."""
+    """Number G of features of the position as a whole."""
 
     @property
     def size(self) -> int:
@@ -140,7 +140,7 @@ class Afterstates(NamedTuple):
     """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates.
     Each chunk fits into the processor's cache."""
     backend: Backend = NUMPY
-    """Of the features; everything else is NumPy's."""
+    """Backend of the features; everything else is NumPy's."""
 
     def features(self, layout: FeatureLayout, chosen: Ints | None = None) -> npt.NDArray[np.float16]:
         """Return features in one table, float16 [k, layout.size].

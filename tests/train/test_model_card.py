@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 hub = pytest.importorskip("huggingface_hub")
 
 import quincunx_agents.networks  # noqa: E402
+from quincunx_agents.networks.value import shipped  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from train.common.evaluation import BASELINES, strength  # noqa: E402
 from train.common.model_card import model_card, write_model_card  # noqa: E402

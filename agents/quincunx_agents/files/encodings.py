@@ -165,9 +165,7 @@ def encodings(rules: BaseRules) -> Iterator[Encoding]:
 
 
 def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations: str) -> ValueError:
-    """Return the error for a model of other observations.
-
-    It names the game that the model was trained for.
+    """Return the error for a model of other observations, naming its game.
 
     Args:
         rules: of the game that the model cannot play.

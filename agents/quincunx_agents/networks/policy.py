@@ -43,7 +43,7 @@ class PolicyWeights:
     """A trained policy network."""
 
     tensors: Mapping[str, Floats]
-    """By the names that `quincunx_agents.torch.networks.PolicyNetwork` gives them."""
+    """Weights by the names of `quincunx_agents.torch.networks.PolicyNetwork`."""
     rules: Rules
     """The game it was trained on."""
 

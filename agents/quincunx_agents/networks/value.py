@@ -173,7 +173,7 @@ class ValueWeights:
     """A trained value network."""
 
     tensors: Mapping[str, Floats]
-    """By name."""
+    """Weights by name."""
     variants: tuple[str, ...]
     """Names of the variants that it was trained on, all of one game."""
     candidates: int

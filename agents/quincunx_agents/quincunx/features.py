@@ -472,10 +472,7 @@ def afterstates_of(
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """Return the ``count`` actions that the heuristic prefers.
-
-    Implements `quincunx_agents.afterstates.FeatureModule`.
-    """
+    """Return the ``count`` actions that the heuristic prefers; see `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     found = heuristic.action_features(rules, observation, mask)
@@ -526,7 +523,7 @@ class _Described(NamedTuple):
     scores: CellValues
     """Scores of all cards in the cells."""
     odds: list[Floats]
-    """Of the best cards of the other hands, [p, K] each; see `best_card_odds`."""
+    """Odds of the best cards of the other hands, [p, K] each; see `best_card_odds`."""
     in_cell: list[Floats]
     """Expected points of these cards in each cell, [w, 3] each; see `expected_best`."""
 

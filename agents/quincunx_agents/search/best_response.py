@@ -64,10 +64,7 @@ def _evaluate(policy: Policy, games: Any, seat: int, left: int, rng: np.random.G
 
 
 def _prior(policy: Policy, rules: BaseRules, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-    """Return the rollout policy's prior, with the agent's own choice first.
-
-    The agent's choice is thus always among the candidates.
-    """
+    """Return the rollout policy's prior, with the agent's own choice first."""
     values = agent_spec_of(rules).rollout_policy.prior(rules, observation, mask).copy()
     own = policy(observation, mask, np.random.default_rng(0))
     values[np.arange(len(mask)), own] = values.max(axis=1) + 1

@@ -218,9 +218,7 @@ def _packed(board: npt.NDArray[np.int8]) -> Ints:
 
 @dataclass(frozen=True)
 class Endgame:
-    """Agent that plays the last plays of the solitaire optimally.
-
-    It is a `quincunx_env.core.policy.PolicyFactory`.
+    """Agent that plays the solitaire's last plays optimally; a `quincunx_env.core.policy.PolicyFactory`.
 
     Args:
         agent: plays until then.

@@ -27,7 +27,7 @@ class MonteCarlo(SearchConfig):
     rounds: int = 3
     prior_weight: float = 1.0
     horizon: int | None = None
-    """With several players, length of the rollouts in plays; None is to the end of the round."""
+    """Length of the rollouts in plays with several players; None is to the end of the round."""
     lost_value: float = 0.0
     """Value of a lost solitaire."""
 

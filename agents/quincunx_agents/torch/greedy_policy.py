@@ -16,9 +16,7 @@ from quincunx_env.registry import spec_of
 
 
 class GreedyPolicy:
-    """Agent that takes the first legal action with the highest logit.
-
-    It is a `quincunx_env.core.policy.ValuedPolicy`.
+    """Agent that takes the legal action of the highest logit; a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a

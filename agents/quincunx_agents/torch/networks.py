@@ -24,10 +24,7 @@ RETURN_SCALE = 50.0
 
 
 class Plays(NamedTuple):
-    """Plays of a card of the hand in an empty cell.
-
-    They are N plays of all B rows: all legal plays, and perhaps others.
-    """
+    """N plays of a card of the hand in an empty cell, of B rows: all legal plays, and perhaps others."""
 
     rows: Tensor
     """[N]: the row of each play."""
