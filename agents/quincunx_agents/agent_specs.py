@@ -109,7 +109,7 @@ _SPECS = {"quincunx": _quincunx, "spiral": _spiral}
 
 @cache
 def agent_spec(game: str) -> AgentSpec:
-    """Return the parts that agents use of a game; the first call imports them.
+    """Return the parts of a game that agents use. The first call imports them.
 
     Raises:
         ValueError: if the agents do not play it.

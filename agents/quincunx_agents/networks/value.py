@@ -118,7 +118,7 @@ def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: A
 
 
 def members_of(tensors: Mapping[str, Floats]) -> tuple[Mapping[str, Floats], ...]:
-    """Split an ensemble into its members; the sum of their outputs is the ensemble's.
+    """Split an ensemble into its members. Their outputs add up to the ensemble's.
 
     In an ensemble of n equal networks, stored as one, an n-th of each inner layer's weights can differ from 0.
     Any other network is its only member.
@@ -139,7 +139,7 @@ def _num_weights(tensors: Mapping[str, Floats]) -> int:
 
 
 def _part(tensors: Mapping[str, Floats], set_width: int, number: int, count: int) -> dict[str, Floats]:
-    """Return the weights within part ``number`` of ``count``; part 0 has the bias of the outputs."""
+    """Return the weights within part ``number`` of ``count``. Part 0 has the bias of the outputs."""
 
     def part(array: Floats, axis: int) -> Floats:
         return np.split(array, count, axis)[number]
@@ -312,7 +312,7 @@ def load(name: str) -> ValueAgent:
 
 
 def shipped_for(rules: BaseRules) -> ValueWeights:
-    """Return the shipped network that has learned the base variant of a game.
+    """Return the shipped network of a game's base variant.
 
     Raises:
         ValueError: if none has.

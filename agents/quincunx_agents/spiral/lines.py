@@ -227,7 +227,7 @@ def line_codes(cards: Bytes, backend: Backend = NUMPY) -> tuple[Ints, Ints]:
 
 
 def card_values(rules: Rules, boards: Bytes, ply: Ints, rows: Ints, cards: Ints) -> Ints:
-    """Return values of cards in the next cells to the seats to move, int64 [m].
+    """Return values of cards to the seats to move, int64 [m].
 
     Args:
         rules: of the games.

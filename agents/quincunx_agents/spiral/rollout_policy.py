@@ -36,7 +36,7 @@ def plays_left(games: Batch) -> int:
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """Choose the card of the highest value less a share of the best reply's, int64 [n]."""
+    """Choose cards by value, less a share of the best reply's, int64 [n]."""
     mask = games.mask
     rows, cards = mask.nonzero()
     values = _values(games, rows, cards).astype(np.float32)

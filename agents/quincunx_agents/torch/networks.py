@@ -24,7 +24,7 @@ RETURN_SCALE = 50.0
 
 
 class Plays(NamedTuple):
-    """N plays of a card of the hand in an empty cell, of B rows: all legal plays, and perhaps others."""
+    """N plays of hand cards in empty cells, of B rows. All legal plays are among them, and perhaps others."""
 
     rows: Tensor
     """[N]: the row of each play."""
