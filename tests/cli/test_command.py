@@ -204,7 +204,7 @@ def test_the_environments_are_listed(quincunx: Command) -> None:
     assert "  action       Discrete(576)\n" in solitaire
     assert "order int8 (16,)" in solitaire
     assert 'with observation="flat": int16 (71,)\n' in solitaire
-    assert 'actions="joint" | "factored"' in solitaire
+    assert 'actions="joint" | "hand" | "factored"' in solitaire
     assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  action_mask int8 (52,), observation int16")
     assert "deals=2 | 1 | 4" in spiral
     for name, num_players in (("VsOpponents", 2), ("Text", 1)):
