@@ -205,7 +205,7 @@ def test_the_environments_are_listed(quincunx: Command) -> None:
     assert "order int8 (16,)" in solitaire
     assert 'with observation="flat": int16 (71,)\n' in solitaire
     assert 'actions="joint" | "hand" | "factored"' in solitaire
-    assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  action_mask int8 (52,), observation int16")
+    assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  observation int16 (85,), action_mask int8")
     assert "deals=2 | 1 | 4" in spiral
     for name, num_players in (("VsOpponents", 2), ("Text", 1)):
         [described] = (part for part in text.split("\n\n") if f'make("Quincunx/{name}-v0")' in part)
