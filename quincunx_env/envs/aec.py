@@ -273,7 +273,10 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         game, cards = self.game, getattr(self.game, "pile", ())
         pile = np.full((1, self._pile_size), EMPTY)
         pile[0, : len(cards)] = cards
-        rest = self._board.encode(pile) if self.codec.encoder else pile
+        rest: Any = pile
+        if self.codec.encoder:
+            rest = np.empty((1, len(self.state_space.low) - len(self._seats) * self.codec.encoder.size), np.float32)
+            self._board.encode(pile, rest)
         seen: list[Any] = [self.codec.observe(game, seat) for seat in self._seats.values()]
         state: Flat = np.concatenate([*seen, rest[0]]).astype(self.state_space.dtype, copy=False)
         return state

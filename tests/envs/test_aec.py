@@ -173,7 +173,11 @@ def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None
         assert env.state_space is env.state_space
         _, _, room = observer.counts.get("pile", ("", 0, 0))
         cards: Any = np.array([*pile, *[-1] * (room - len(pile))], np.int16)
-        cards = observer.pieces[0].encoding.encode(cards[None])[0] if encoded else cards
+        if encoded:
+            board, given = observer.pieces[0].encoding, cards[None]
+            cards = np.empty((1, board.limits(np.array([given[0], given[0]])).shape[1]), np.float32)
+            board.encode(given, cards)
+            cards = cards[0]
         same(state, np.concatenate([*expected_state, cards]))
         state[:] = 0
         assert env.state().any()
