@@ -336,7 +336,7 @@ class Encoder:
 
 
 def _with_pending(cards: Ints, values: Mapping[str, npt.NDArray[Any]]) -> Ints:
-    """Return the cards at the places, with a pending card at the first. It is in no hand, and alone has a preview."""
+    """Put a pending card at the first place. It is in no hand, and alone has a preview."""
     if "pending" not in values:
         return cards
     pending = values["pending"][:, 0]
