@@ -35,7 +35,7 @@ def resample(
             at random by default.
 
     Returns:
-        A batch of n games. Seats are numbered as in the observed game, not as in the observation: the observer's is
+        A batch of n games. Seats are numbered as in the observed game, not as in the observation. The observer's is
         ``batch.seat``, also after ``batch.fork``. A game that was forfeited is in progress here, since its observation
         does not show that.
 

@@ -5,7 +5,7 @@ The network reads the features of an afterstate (`quincunx_agents.quincunx.featu
 shared by all elements of a set, and its outputs are summed. A trunk reads the sums and the context features. It gives
 the points still to come for each seat and a preference, by which an action is preferred beyond its value.
 
-The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which `train.td_lambda` trains. The
+The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train.td_lambda`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
 play without torch.
 """

@@ -4,7 +4,7 @@ Each has a twin that computes the same with NumPy alone, from the same weights u
 
 - `PolicyNetwork`: `quincunx_agents.networks.policy`. `quincunx_agents.torch.sb3_policy` and
   `quincunx_agents.torch.rllib_module` let libraries train it.
-- `ValueNetwork`: `quincunx_agents.networks.value`. `train.td_lambda` trains it.
+- `ValueNetwork`: `quincunx_agents.networks.value`. ``train.td_lambda`` trains it.
 """
 
 from typing import NamedTuple
