@@ -7,6 +7,7 @@ CHANGELOG.md and the notebooks are pages without being copied.
 import html
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -107,7 +108,9 @@ def write_games(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         games = Games.read(Path(__file__).parent / "leaderboard" / "value.npz")
         page = replay_page(
-            [games.record(number) for number in range(3)], values=lambda game: explain("value", game), valued_by="value"
+            [games.record(number) for number in range(3)],
+            values=lambda game: explain("value", game),
+            valued_by="value in points",
         )
         Path(app.outdir, "_static", "replay.html").write_text(page, encoding="utf-8")
         render.save(Path(app.outdir, "_static", "preview.png"), games.record(0).game())
@@ -185,4 +188,6 @@ def exists(name: str) -> bool:
     except (AttributeError, ImportError, ValueError):
         return False
     declared = (vars(base).get("__annotations__", {}) for base in getattr(found, "__mro__", ()))
-    return hasattr(found, attribute) or any(attribute in each for each in declared)
+    if hasattr(found, attribute) or any(attribute in each for each in declared):
+        return True
+    return hasattr(found, "__path__") and find_spec(name) is not None  # a module that nothing has imported

@@ -17,7 +17,8 @@ from quincunx_env.core.policy import policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
-from quincunx_env.play.web.rules_pictures import pictures
+from quincunx_env.play.web.rules_pictures import scene_of
+from quincunx_env.quincunx.rules_card import examples
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import animate
@@ -58,7 +59,9 @@ def games() -> dict[Path, str]:
 
 def rules_in_pictures() -> dict[str, tuple[str, str]]:
     """Return pictures and sentences of the rules, by file name in ``docs/pictures``."""
-    return {f"rule-{number}": shown for number, shown in enumerate(pictures(Rules()), 1)}
+    rules = Rules()
+    shown = [(svg.draw_part(*scene_of(rules, each), svg.THEMES["dark"]), each.text) for each in examples(rules)]
+    return {f"rule-{number}": both for number, both in enumerate(shown, 1)}
 
 
 CURVE = HERE / "learning_curve.png"

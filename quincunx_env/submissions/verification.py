@@ -309,7 +309,7 @@ class VerifiedFile:
         if result is None:
             return "replayed"
         label = "replayed" if not result.agrees else "sealed" if self.sealed else "rerun"
-        return f"{label}, {result.counted}" if result.chunks else label
+        return f"{label}, {result.counted.removesuffix(', all equal')}" if result.chunks else label
 
     @property
     def games(self) -> int:

@@ -34,7 +34,7 @@ def test_the_command_line(quincunx: Command) -> None:
     printed = quincunx("verify alone.npz three.npz --rerun greedy random=uniform --positions 40")
     for part in (
         "| 0 to 19 | rerun |",
-        "| 0 to 19 | rerun, 1 of 1 chunks asked again, all equal |",
+        "| 0 to 19 | rerun, 1 of 1 chunks asked again |",
         "alone.npz: random: 1 of 1 chunks asked again, all equal",
         "60 games replayed; rerun: greedy",
     ):
