@@ -1,5 +1,5 @@
-// Scores of search results, which Sphinx reads in place of its own: introductions before other pages, these before the
-// background, and all pages before classes and their attributes.
+// Scores of search results, which Sphinx reads in place of its built-in ones: introductions first, then other pages,
+// then the background, and classes with their attributes last.
 const INTRODUCTION = /^docs\/(index|learn|play|quick_start|training)$/;
 const BACKGROUND = /^(docs\/(api|design|experiments|methods|models|strength)|CHANGELOG|CONTRIBUTING)/;
 

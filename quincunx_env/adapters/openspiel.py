@@ -142,7 +142,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         self.numbers = [(number, 1 / self.games) for number in range(self.games if self.chance == "number" else 0)]
         first = spec.Deal.of_cards(rules, rules.deck)
         self.undealt = spec.Game(rules, (first,) * rules.num_rounds)
-        """Placeholder for games whose cards are not known yet."""
+        """A game that stands for games whose cards are not known yet."""
         self.groups = (1,) * first.cards.index(first.hands[0][0]) + (rules.hand_size,) * players  # type: ignore[attr-defined]
         """Sizes of the sets of cards that a round begins with: each face-up card, the hand of each seat."""
         self.face_up = spec.notation.NAMES.parse_cards(given["face_up"])

@@ -50,7 +50,7 @@ def gallery(games: Iterable[Game]) -> str:
     """Draw the grids of games side by side, as HTML for notebooks. The points stand below each."""
     figures = []
     for game in games:
-        # An element of its own: the parts of inline pictures would share their ids.
+        # One <img> for each picture: inline pictures would share the ids of their parts.
         grid = b64encode(to_svg(game, portion="grid", scale=0.5).encode()).decode()
         image = f'<img src="data:image/svg+xml;base64,{grid}" alt="grid of a game">'
         points = " : ".join(map(str, game.totals))

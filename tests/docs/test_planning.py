@@ -21,7 +21,7 @@ def test_page_and_search_are_short() -> None:
 
 @pytest.mark.slow
 def test_the_search_beats_greedy_from_both_seats() -> None:
-    """By the margins of 40 paired deals, and by those of each seat."""
+    """The margins of 40 paired deals, over both seats and from each."""
     names: dict[str, Any] = {}
     exec(SEARCH, names)
     config = MatchConfig(names["RULES"], "validation", deals=40, chunk=40)

@@ -155,7 +155,7 @@ def test_agents_and_their_spaces(options: Options) -> None:
 def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None:
     """The observation is the vector of the agent's seat at every turn, to the end and after it.
 
-    The state for centralised critics holds those of all seats and the pile, in a new array.
+    The state for centralised critics holds the vectors of all seats and the pile, in a new array.
     """
     in_obs = options.get("mask_in") != "info"
     for env, game, _ in side_by_side(strict(options)):

@@ -127,7 +127,7 @@ def test_a_recorder_gets_the_same_entries_at_every_step() -> None:
 
 @pytest.mark.parametrize("mask_in", ["info", "obs"])
 def test_dictionaries_come_out_in_the_order_of_their_space(mask_in: str) -> None:
-    """Their values, joined, are the same in every environment, and as ``flat`` those of Gymnasium's flattening."""
+    """Every environment joins their values in one order, as Gymnasium's flattening does."""
     name, options = "Quincunx/Solitaire-v0", dict[str, Any](mask_in=mask_in)
     native, sync = (
         gymnasium.make_vec(name, num_envs=2, vectorization_mode=mode, **options)

@@ -124,7 +124,7 @@ def with_monitor(env: VecEnv) -> VecMonitor:
 
 @each(MASKED)
 def test_masks_come_through_wrappers(options: Options) -> None:
-    """`VecMonitor` passes them on, and sb3-contrib finds them; also those of some games."""
+    """`VecMonitor` passes on the masks of all games or some, and sb3-contrib finds them."""
     inner = SolitaireVecEnv(ROWS, **options)
     env = with_monitor(inner)
     env.reset()

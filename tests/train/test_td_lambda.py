@@ -312,10 +312,9 @@ def test_weights_are_averaged(averaging: float, expected: float) -> None:
     assert learner.averaged["trunk.0.bias"] == pytest.approx(np.full(16, expected))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_a_variant_without_options_can_be_learned(share: float) -> None:
-    """The mini variant has none that could be drawn."""
-    arguments = replace(TINY, variants=("mini-2",), options_share=share, iterations=1)
+def test_a_variant_without_options_can_be_learned() -> None:
+    """The mini variant has none that could be drawn for a share of the games."""
+    arguments = replace(TINY, variants=("mini-2",), options_share=0.5, iterations=1)
     job = Learner(arguments).next_job()
     assert {each.variant for each in job.shares} == {"mini-2"}
     assert sum(each.games for each in job.shares) == arguments.games

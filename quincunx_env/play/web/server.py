@@ -447,7 +447,7 @@ def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str
     name = hosts[0] if hosts and not is_loopback(address) else f"[{address}]" if ":" in address else address
     link = f"http://{name}:{port}/{token}/{quote(page)}"
     server = make_server(games, token, hosts)
-    # In a thread of its own no signal can end it between its parts.
+    # Signals reach the main thread alone: none can end the server between its parts.
     serving = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     with one_line_errors():
         try:

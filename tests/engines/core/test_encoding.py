@@ -1,4 +1,4 @@
-"""The encoding for networks: nothing is lost, and actions by place of the hand are those of the cards."""
+"""The encoding for networks loses nothing; an action by place plays the card at that place."""
 
 import random
 from typing import Any
