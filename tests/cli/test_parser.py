@@ -79,7 +79,7 @@ def test_help_keeps_paragraphs_and_drops_markup(
     """
     with pytest.raises(SystemExit):
         parse(Documented, "program", description, ["--help"])
-    text = capsys.readouterr().out
+    text = capsys.readouterr().out.replace("\n\n\n", "\n\n")  # of early versions of tyro
     assert text.startswith("""\
 usage: program [-h] [--number INT]
 

