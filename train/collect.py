@@ -112,16 +112,13 @@ def policy_of(run: Run) -> Agent:
     weights = run.folder / f"{run.arguments['name']}.safetensors"
     if weights.exists():
         return quincunx_agents.load(weights)
-    from quincunx_agents.torch import SB3PolicyAgent
-    from quincunx_env.adapters.sb3 import SolitaireVecEnv
-    from train.ppo import Arguments, make_model
+    from train.ppo import Arguments, Learner
 
     given = {"rules": Rules(**run.arguments["rules"]), "opponents": (), "against": Arguments.against}
     arguments = Arguments(**run.arguments | given)  # the policies that a file names are not imported
-    env = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=arguments.preview)
-    model = make_model(arguments, env)
-    model.policy.load_state_dict(checkpoint.load(run.folder / "checkpoint.pt")["learner"]["policy"])
-    return SB3PolicyAgent(model.policy, env.envs.observer)
+    learner = Learner(arguments)
+    learner.set_state(checkpoint.load(run.folder / "checkpoint.pt")["learner"])
+    return learner.agent()
 
 
 # --- The protocol ----------------------------------------------------------------------------------------------------

@@ -139,7 +139,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 def make_env(arguments: Arguments) -> "tuple[GamesVecEnv, SelfPlay | None]":
     """Return the games and, with several players, the choice of opponents."""
-    options = {"observation": "flat", "preview": arguments.preview, "rules": arguments.rules}
+    encoding = "flat" if arguments.policy == "quincunx" else "float32"  # the own network encodes integers itself
+    options = {"observation": encoding, "preview": arguments.preview, "rules": arguments.rules}
     if arguments.rules.num_players == 1:
         return SolitaireVecEnv(arguments.num_envs, **options), None
     fixed = [Member(name, policy_for(resolve(name), arguments.rules)) for name in arguments.opponents]

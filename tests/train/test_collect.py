@@ -12,8 +12,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tyro")
 pytest.importorskip("sb3_contrib")
 
-from quincunx_agents.torch import SB3PolicyAgent  # noqa: E402
-from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
 from quincunx_env.arena import Estimate, evaluate  # noqa: E402
 from quincunx_env.arena.benchmark import TASKS  # noqa: E402
 from train import collect, ppo  # noqa: E402
@@ -123,14 +121,13 @@ def test_steps_of_a_run_that_plays_whole_rounds(tmp_path: Path) -> None:
 def test_a_network_without_a_weights_file_comes_from_the_checkpoint(tmp_path: Path) -> None:
     """As ``--policy mlp`` leaves it; nothing is unpickled."""
     arguments = ppo.Arguments(name="plain", policy="mlp", preview=False, num_envs=2)
-    env = SolitaireVecEnv(2, observation="flat", preview=False)
-    model = ppo.make_model(arguments, env)
+    learner = ppo.Learner(arguments)
+    learner.averaged.update_parameters(learner.model.policy)
     foreign = dataclasses.replace(arguments)
     foreign.against = "quincunx_agents.no_such:policy"  # which is not imported
-    checkpoint.save(tmp_path / "checkpoint.pt", foreign, {"learner": {"policy": model.policy.state_dict()}})
+    checkpoint.save(tmp_path / "checkpoint.pt", foreign, {"learner": learner.get_state()})
     found = collect.policy_of(collect.read_run(write_run(tmp_path, dataclasses.asdict(foreign))))
-    expected = SB3PolicyAgent(model.policy, env.envs.observer)
-    assert (evaluate(found, 5).scores == evaluate(expected, 5).scores).all()
+    assert (evaluate(found, 5).scores == evaluate(learner.agent(), 5).scores).all()
 
 
 def test_a_named_setting_is_a_command_of_a_method() -> None:

@@ -1,6 +1,7 @@
 """Greedy policy of a torch module: argmax over legal logits."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,9 @@ class GreedyPolicy:
     """Agent that takes the legal action of the highest logit; a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
-        logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a
+        logits: maps encoded observations, float32 [n, size], to logits [n, actions]; for a
             `quincunx_agents.torch.PolicyNetwork` its method `forward_actor`.
-        observer: flattens the observations as in training.
+        observer: of the environment it was trained on.
         symmetric: take the mean of the logits over the eight symmetries of the grid of Quincunx
             (`quincunx_agents.quincunx.symmetries`), as `quincunx_agents.load` lets a policy network play.
     """
@@ -30,6 +31,7 @@ class GreedyPolicy:
         self.logits = logits
         self.observer = observer
         self.symmetric = symmetric
+        self.encode: Callable[[Pieces], npt.NDArray[Any]] = observer.flatten
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
@@ -69,7 +71,7 @@ class GreedyPolicy:
         return table
 
     def _logits_of(self, observation: Pieces) -> Floats:
-        flat = torch.from_numpy(self.observer.flatten(observation)).float()
+        flat = torch.from_numpy(self.encode(observation)).float()
         with torch.no_grad():
             found: Floats = self.logits(flat).numpy()
         return found

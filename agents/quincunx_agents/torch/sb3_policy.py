@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -116,13 +117,15 @@ class SB3PolicyAgent(GreedyPolicy):
     """Greedy agent of a policy that sb3-contrib trained; a `quincunx_env.core.policy.Policy`.
 
     Args:
-        policy: of a MaskablePPO trained on flat observations, with `PolicyNetwork` or any other network.
+        policy: of a MaskablePPO trained on ``observation="flat"`` or ``"float32"``, with actions by card.
         observer: of the environment it was trained on.
     """
 
     def __init__(self, policy: MaskableActorCriticPolicy, observer: Observer) -> None:
         super().__init__(self._logits, observer)
         self.policy = policy
+        if policy.observation_space.dtype == np.float32:
+            self.encode = observer.encoder().encode
 
     def _logits(self, observation: Tensor) -> Tensor:
         """Return log-probabilities without the mask, [n, actions]."""
