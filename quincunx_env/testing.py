@@ -79,8 +79,6 @@ def assert_resample_consistent(
 ) -> int:
     """Assert that determinizations belong to their observation's information set.
 
-    They are sampled from the observation.
-
     Random games are stopped at every third decision; games sampled from the observation of each seat are then checked
     by `assert_same_information_set`.
 

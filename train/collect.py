@@ -203,12 +203,7 @@ def write_summaries(folder: Path, methods: dict[str, Any]) -> None:
 def collect(method: str, folders: list[Path], out: Path, min_seeds: int = MIN_SEEDS, deals: int | None = None) -> None:
     """Check and measure the runs of a method, and write the files.
 
-    Args:
-        method: its name in ``methods.json``.
-        folders: of the runs.
-        out: folder of the files.
-        min_seeds: number of runs that are needed.
-        deals: number of final deals; all of the task if None.
+    With ``deals`` only so many of the final deals are played.
 
     Raises:
         RunError: for runs of other methods, or that do not follow the protocol.

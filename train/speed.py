@@ -149,10 +149,7 @@ def sb3(num_games: int, steps: int) -> Interface:
 
 
 def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> Interface:
-    """Prepare a batch engine with 4096 games.
-
-    It steps, resets automatically, and makes observations (pieces) and masks.
-    """
+    """Prepare a batch engine with 4096 games. It resets automatically and makes observations (pieces) and masks."""
     observer = make_observer(rules)
     actions, count = record(rules, 4096, steps, next_step=False)
     batch: Any = spec_of(rules).Batch(rules, 4096)
@@ -170,10 +167,7 @@ def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> I
 
 
 def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> Interface:
-    """Prepare a PettingZoo environment, in the loop of its documentation.
-
-    The steps in which an agent leaves take time, but are not counted.
-    """
+    """Prepare PettingZoo's documented loop. Steps in which an agent leaves take time, but are not counted."""
     actions, count = record(rules, 1, steps, next_step=False)
     script = [int(action[0]) for action in actions]
 

@@ -137,8 +137,7 @@ class Afterstates(NamedTuple):
     known_values: Floats
     """float32 [m, SEATS]: points still to come for each seat from the mover on where they are known, nan elsewhere."""
     chunks: tuple[tuple[Ints, AfterstateFeatures], ...]
-    """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates.
-    Each chunk fits into the processor's cache."""
+    """Actions of unknown value, int64 [j] indices into ``rows``, and their features; a chunk fits into the cache."""
     backend: Backend = NUMPY
     """Backend of the features; everything else is NumPy's."""
 
@@ -174,10 +173,7 @@ CHUNK_SIZE = 512
 
 
 def in_chunks(actions: Ints, backend: Backend) -> Iterator[Ints]:
-    """Split indices of actions into parts whose features are computed together.
-
-    A part has `CHUNK_SIZE` actions; on a device it has all.
-    """
+    """Split indices of actions into parts whose features are computed together. A device takes all at once."""
     size = CHUNK_SIZE if backend == NUMPY else max(len(actions), 1)
     return (actions[start : start + size] for start in range(0, len(actions), size))
 
@@ -208,8 +204,5 @@ class FeatureModule(Protocol):
         ...
 
     def shortlist(self, rules: Any, observation: Pieces, mask: Bools, count: int) -> Bools:
-        """Return the ``count`` legal actions that the heuristic prefers, bool [n, A].
-
-        Actions equal to the last of them are included; 0 means all.
-        """
+        """Return the ``count`` actions that the heuristic prefers, bool [n, A]. Equals of the last are included."""
         ...

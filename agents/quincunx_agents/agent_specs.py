@@ -15,10 +15,7 @@ from quincunx_env.registry import spec_of
 
 
 class RolloutPolicy(Protocol):
-    """Interface of the modules ``rollout_policy`` of the games.
-
-    Games are a `quincunx_env.core.batch.BaseBatch` of B games at the same stage; all their cards are known.
-    """
+    """Interface of the games' modules ``rollout_policy``. The batch has B games at the same stage, all cards known."""
 
     def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
         """Return values of all actions before any search, [n, actions]. Illegal actions have -inf."""

@@ -14,10 +14,7 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 
 
 def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Choose the legal play with most points; ties by the lowest action.
-
-    With Simpleton it announces the true points of the play. See `quincunx_env.core.policy.Policy`.
-    """
+    """Choose the legal play with most points, ties by the lowest action. With Simpleton announce the true points."""
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     plays = points.shape[1]
     best = np.where(mask[:, :plays], points, np.iinfo(points.dtype).min).argmax(axis=1)
@@ -36,10 +33,7 @@ greedy.action_values = points_of_plays  # type: ignore[attr-defined]  # a functi
 
 
 def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
-    """Return the chosen plays, or true points where announcements are due (Simpleton).
-
-    The chosen plays and the result are int64 [n].
-    """
+    """Return the chosen plays, int64 [n], or true points as announcements (Simpleton)."""
     if "pending" not in observation:
         return chosen
     # While a seat announces, the preview holds the pending play alone.
@@ -56,10 +50,7 @@ class HighestValue:
     """Maps pieces [n, ...] and masks [n, A] to values of all actions, [n, A]; announcements have none."""
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n].
-
-        Of equal actions (`quincunx_agents.ties`) it chooses the lowest. With Simpleton it announces the true points.
-        """
+        """Choose legal actions, int64 [n], of equal ones the lowest. With Simpleton announce the true points."""
         return with_announcements(observation, ties.best(self.values(observation, mask)))
 
     def action_values(

@@ -370,10 +370,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return self._struct(player)
 
     def _struct(self, seat: int | None) -> Json:
-        """Return the position as `quincunx_env.notation.text.to_json` does.
-
-        ``chance`` says whether cards are being dealt or drawn.
-        """
+        """Return the position as `quincunx_env.notation.text.to_json`; ``chance``: cards are being dealt or drawn."""
         names = self.get_game().spec.notation.NAMES
         shown = {"position": to_json(self.game, seat) if self.dealt else None, "chance": bool(self.due)}
         return shown | ({} if seat is not None else {"chosen": [names.card_name(card) for card in self.chosen]})
@@ -480,10 +477,7 @@ class _Observer:
         }
 
     def set_from(self, state: CardGameState, player: int) -> None:
-        """Write the observation of a seat into `tensor`.
-
-        Points are in hundreds, other counts relative to the maximum.
-        """
+        """Write a seat's observation into `tensor`. Points are in hundreds, other counts relative to the maximum."""
         game, rules, parts = state.game, state.game.rules, self.dict
         self.tensor.fill(0)
         parts["player"][player] = 1
@@ -507,10 +501,7 @@ class _Observer:
                 parts["ended"][:] = state.ended / 100
 
     def string_from(self, state: CardGameState, player: int) -> str:
-        """Return the observation of a seat as text.
-
-        Cards stand at cells, or with the ply at which the seat got them.
-        """
+        """Return a seat's observation as text. Cards stand at cells, or with the ply at which the seat got them."""
         if not state.dealt:
             return ""
         game, names, lines = state.game, self.spec.notation.NAMES, []

@@ -152,10 +152,7 @@ class GamesVecEnv(VecEnv):
         return self.envs.action_masks()
 
     def get_images(self) -> Sequence[Frame | None]:
-        """Return the picture of each game (uint8 [height, width, 3]).
-
-        It is None without ``render_mode="rgb_array"``.
-        """
+        """Return the picture of each game, uint8 [height, width, 3]; None without ``render_mode="rgb_array"``."""
         return self.env_method("render") if self.render_mode == "rgb_array" else [None] * self.num_envs
 
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> Any:
@@ -184,10 +181,7 @@ class GamesVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set here: pass the option when making the environment")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
-        """Return for each row whether it does what a wrapper would.
-
-        That is True for ``Monitor``, False for all others.
-        """
+        """Return for each row whether it does what a wrapper would. Only ``Monitor`` is such a wrapper."""
         return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:

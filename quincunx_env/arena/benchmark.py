@@ -98,10 +98,7 @@ class Task:
         return splits[split]
 
     def normalised(self, score: Estimate) -> Estimate:
-        """Normalise a score: (score - uniform) / (reference - uniform).
-
-        The final scores of both policies are in `BASELINES`, and are taken as exact.
-        """
+        """Normalise a score: (score - uniform) / (reference - uniform), with `BASELINES` taken as exact."""
         found = baselines()
         zero, one = found[self.name, "uniform"].score.value, found[self.name, self.reference].score.value
         return Estimate(*((each - zero) / (one - zero) for each in score))
@@ -130,11 +127,7 @@ def task_of(name: str) -> Task:
 
 
 def on_deals_of_a_task(config: MatchConfig) -> bool:
-    """Return whether an evaluation is on the solitaire task's deals.
-
-    These are the final or search deals, which also serve its variants. Otherwise its author may have chosen lucky
-    deals.
-    """
+    """Return whether an evaluation is on a split of the solitaire task. Other deals may have been chosen."""
     task = TASKS["solitaire"]
     return DealRange(config.domain, config.first, config.deals) in (task.final, task.search)
 

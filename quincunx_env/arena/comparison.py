@@ -84,10 +84,7 @@ class Comparison:
 
     @cached_property
     def wins(self) -> Floats:
-        """float64 [D, N]: share of the win, summed over a policy's seats.
-
-        It is 1/W for each of the W seats with most points.
-        """
+        """float64 [D, N]: share of the win of a policy's seats. Each of the W seats with most points has 1/W."""
         best = self.totals == self.totals.max(axis=2, keepdims=True)
         shares = best / best.sum(axis=2, keepdims=True)
         wins: Floats = self._means(shares, self._seats) * self._seats[:, 0].sum(axis=1)
@@ -113,10 +110,7 @@ class Comparison:
 
     @staticmethod
     def _means(by_seat: npt.NDArray[Any], seats: Bools) -> Floats:
-        """Average [D, S, P] over each policy's ``seats``: [D, N].
-
-        A policy has equally many seats in every seating, so that a single mean is exact.
-        """
+        """Average [D, S, P] over each policy's ``seats``, equally many in every seating: [D, N]."""
         return np.stack([by_seat[:, chosen].mean(axis=1) for chosen in seats], axis=1)
 
     def margin(self, policy: int = 0) -> Estimate:

@@ -31,8 +31,6 @@ def draw_learning_curves(
 ) -> None:
     """Write a figure of learning curves and a table, atomically.
 
-    The curves are over environment steps.
-
     The table has the name of the figure with ``.csv`` and a row for each point: ``curve``, ``steps``, ``estimate``,
     ``low`` and ``high``.
 

@@ -230,10 +230,7 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
 
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
-    """Return a Markdown table with a row for each evaluation.
-
-    They are given by name, or as pairs of name and evaluation.
-    """
+    """Return a Markdown table with a row for each evaluation. They are given by name, or as pairs."""
     pairs = evaluations.items() if isinstance(evaluations, Mapping) else evaluations
     return markdown_table(COLUMNS, (cells(name, evaluation) for name, evaluation in pairs))
 

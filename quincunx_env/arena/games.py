@@ -301,12 +301,6 @@ def write_games(
 
     The file also has information on versions and policies.
 
-    Args:
-        path: the file.
-        config: rules, deals and seeds.
-        lineups: games of each lineup.
-        policies: the policies by name.
-
     Raises:
         RecordError: as `Games.to_bytes`.
         OSError: if the file cannot be written.
@@ -323,18 +317,12 @@ def write_games(
 
 
 def _given(policy: Agent | str) -> str:
-    """Name a policy as a command line does.
-
-    A file is named without its folder. The name is empty if only a program can name the policy.
-    """
+    """Name a policy as a command line does. A file has no folder; a policy that only a program can name has no name."""
     return policy if isinstance(policy, str) else Path(policy.path).name if isinstance(policy, PolicyFile) else ""
 
 
 def most_actions(rules: BaseRules) -> int:
-    """Return an upper limit of the actions of a game.
-
-    Every card of every round is laid, and announced with Simpleton.
-    """
+    """Return an upper limit of a game's actions. Every card is laid, and announced with Simpleton."""
     return 2 * rules.num_dealt * rules.num_rounds
 
 

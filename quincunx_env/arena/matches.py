@@ -185,10 +185,7 @@ def concatenate(results: Iterable[MatchResults]) -> MatchResults:
 
 
 def one_against_others(policies: int, num_players: int) -> list[int]:
-    """Return the lineup of one policy against others.
-
-    Policy 0 plays the first seat. The last of one or two policies plays all others.
-    """
+    """Return the lineup of policy 0 against others. The last of one or two policies plays all other seats."""
     return [0] + [policies - 1] * (num_players - 1)
 
 

@@ -103,10 +103,7 @@ def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: 
         raise ValueError(f"all agents need the same games and deals, got {sorted(shapes)}")
 
     def estimates(statistic: Callable[[Floats], Floats]) -> dict[str, Estimate]:
-        """Estimate a statistic of each agent's scores of all runs and games.
-
-        The statistic maps [B, runs x games] to [B].
-        """
+        """Estimate a statistic that maps each agent's scores, [B, runs x games], to [B]."""
         return {
             name: _bootstrap(lambda runs: statistic(runs.reshape(len(runs), -1)), [array], resamples, seed)
             for name, array in arrays.items()

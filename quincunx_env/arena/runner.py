@@ -1,7 +1,4 @@
-"""Resumable parallel runner of lineups.
-
-It plays in processes or on a Ray cluster, and keeps the games of each chunk of deals in a file.
-"""
+"""Resumable parallel runner of lineups, in processes or on a Ray cluster. Each chunk's games are kept in a file."""
 
 import hashlib
 import json
@@ -173,13 +170,7 @@ def measure_lineups(
 ) -> dict[Lineup, AnyMeasured]:
     """Play every lineup, measure its games, and store them in a file.
 
-    Args:
-        policies: as in `run_lineups`.
-        lineups: as in `run_lineups`.
-        config: game and deals.
-        measure: returns the results of a lineup from its games.
-        records: the file; None stores nothing.
-        running: other arguments of `run_lineups`.
+    ``measure`` returns the results of a lineup from its games. Other arguments are as in `run_lineups`.
 
     Raises:
         ValueError: as `run_lineups`, or if there is something else in the file.
@@ -253,11 +244,7 @@ def connect_to_ray(address: str | None, **options: Any) -> None:
 
 
 def _run_on_cluster(chunks: list[Chunk], address: str, progress: Progress) -> None:
-    """Play each chunk as a task of Ray.
-
-    Ray repeats tasks of a lost node on another one. This process writes the files, since the nodes need not share a
-    file system.
-    """
+    """Play each chunk as a task of Ray. Tasks of a lost node are repeated; this process writes all files."""
     try:
         import ray
     except ModuleNotFoundError as error:

@@ -59,10 +59,7 @@ class Estimate(NamedTuple):
         return cls(value, max(low, 0.0), min(high, 1.0))
 
     def cells(self, style: str) -> tuple[str, str]:
-        """Format the value and the interval as two cells of a table.
-
-        A table has ``-`` where there is no interval.
-        """
+        """Format the value and the interval as two cells of a table. No interval is ``-``."""
         value, low, high = (f"{each:{style}}" for each in self)
         if math.isinf(self.low):
             return value, "-" if math.isinf(self.high) else f"at most {high}"

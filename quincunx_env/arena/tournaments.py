@@ -65,18 +65,12 @@ class Tournament:
 
     @cached_property
     def win_rates(self) -> Floats:
-        """float64 [N, N]: share of wins of policy n against m.
-
-        Policy n has one seat, m all others. It is NaN on the diagonal.
-        """
+        """float64 [N, N]: share of wins of policy n in one seat. Policy m has all other seats; NaN on the diagonal."""
         return self._matrix(lambda comparison: comparison.wins.mean(axis=0))
 
     @cached_property
     def margins(self) -> Floats:
-        """float64 [N, N]: mean margin in points of policy n against m.
-
-        Policy n has one seat, m all others. It is NaN on the diagonal.
-        """
+        """float64 [N, N]: mean margin in points of n in one seat. Policy m has the others; NaN on the diagonal."""
         return self._matrix(lambda comparison: comparison.margins.mean(axis=0))
 
     def _matrix(self, figures: Callable[[Comparison], Floats]) -> Floats:

@@ -59,10 +59,7 @@ PETTINGZOO = ("quincunx_v0", "spiral_v0")
 def installation(everything: bool = False) -> str:
     """List the versions, environments, agents and extras of this installation.
 
-    No agent is imported.
-
-    Args:
-        everything: list all extras with their missing libraries, and agents by package.
+    No agent is imported. With ``everything`` extras have their missing libraries, and agents are listed by package.
     """
     return OVERVIEW.format(
         version=quincunx_env.__version__,
@@ -74,10 +71,7 @@ def installation(everything: bool = False) -> str:
 
 
 def environments() -> Iterator[str]:
-    """Yield a text for each environment.
-
-    It says how to make the environment, the shapes of its spaces, and its options with defaults.
-    """
+    """Yield a text for each environment. It has the call, the shapes of the spaces, and the options with defaults."""
     for name in sorted(name for name in gymnasium.registry if name.startswith("Quincunx/")):
         spec = gymnasium.spec(name)
         calls = [f'gymnasium.make("{name}")']
@@ -209,10 +203,7 @@ def _by_package() -> list[tuple[str, list[str]]]:
 
 
 def _extras(everything: bool) -> Iterator[str]:
-    """Yield whether each extra is installed, or how to install it.
-
-    With ``everything`` the missing libraries are listed, too.
-    """
+    """Yield whether each extra is installed, or how to install it. With ``everything`` list missing libraries, too."""
     try:
         requirements = requires("quincunx_env") or []
     except PackageNotFoundError:

@@ -32,14 +32,8 @@ def parse(
 ) -> AnyArguments:
     """Parse a command line with tyro.
 
-    Values that ``arguments`` refuses with ValueError end the program with one line.
-
-    Args:
-        arguments: a dataclass.
-        program: the command without its arguments.
-        description: of the program.
-        args: in place of the command line.
-        default: the arguments without a command line; the defaults of the dataclass if None.
+    Values that ``arguments`` refuses with ValueError end the program with one line. ``args`` stand in place of the
+    command line, ``default`` in place of the defaults of the dataclass.
     """
     with requires_extra("arena", program):
         import tyro

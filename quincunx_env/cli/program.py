@@ -24,11 +24,7 @@ def resumed_by(line: str) -> AbstractContextManager[None]:
 def run(command: type[Any], description: str | None, name: str, arguments: Sequence[str]) -> None:
     """Run a subcommand.
 
-    Args:
-        command: dataclass of its options, with a method ``run``, which gets the whole command line.
-        description: for its help.
-        name: of the subcommand.
-        arguments: of the subcommand.
+    ``command`` is the dataclass of its options. Its method ``run`` gets the whole command line.
     """
     line = f"quincunx {shlex.join([name, *arguments])}"
     with one_line_errors():

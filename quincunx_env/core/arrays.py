@@ -75,10 +75,7 @@ def shortened(value: object) -> str:
 
 
 def as_bits(cards: npt.NDArray[np.integer[Any]], members: Bools | bool = True) -> Words:
-    """Convert sets of cards to bits: integers [n, m] -> uint64 [n].
-
-    Only entries that are ``members``, [n, m], count.
-    """
+    """Convert sets of cards, the ``members`` of [n, m], to bits: integers [n, m] -> uint64 [n]."""
     bits = np.where(members, ONE << np.where(members, cards, 0).astype(np.uint64), np.uint64(0))
     found: Words = np.bitwise_or.reduce(bits, axis=1)
     return found

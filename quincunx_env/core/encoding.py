@@ -202,10 +202,7 @@ class HandPlaces:
         return mask[:, : self._joint_plays].reshape(len(mask), -1, self.cells)
 
     def _playable(self, mask: Bools) -> Ints:
-        """Return the card at each place, [n, places], from masks of joint actions.
-
-        Every card of the hand may be played in every legal cell.
-        """
+        """Return the card at each place, [n, places], from joint masks. Every card may go into every legal cell."""
         plays = self._by_card(mask)
         cell = mask[:, : self._joint_plays].argmax(axis=1) % self.cells
         return self.cards(plays[np.arange(len(mask)), :, cell])
@@ -322,10 +319,7 @@ class Encoder:
         return [piece for piece in self.pieces if piece.by_place is not None and piece.name != "hand"]
 
     def table(self) -> str:
-        """Describe the vector as a Markdown table.
-
-        Its columns are slice, piece, inputs, range.
-        """
+        """Describe the vector as a Markdown table: slice, piece, inputs, range."""
         rows = []
         for part, limits in zip(self.parts, self._limits, strict=True):
             place, shape = self.slices[part.name], list(part.limits.shape[1:])

@@ -1,7 +1,4 @@
-"""Checks of integer arguments, and options of NumPy's types.
-
-The integers are seats, cards, cells, actions, rows and seeds.
-"""
+"""Checks of integers (seats, cards, cells, actions, rows, seeds). Options of NumPy's types."""
 
 from operator import index
 from typing import Any
@@ -46,10 +43,7 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """Return a caller's values as an array, to be checked.
-
-    Values that make no array become one of dtype object and shape ().
-    """
+    """Return a caller's values as an array, to be checked. If they make none, it has dtype object and shape ()."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError):  # rows of different lengths
@@ -57,10 +51,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def as_plain(value: Any) -> Any:
-    """Replace NumPy's scalars and arrays by Python's values and lists.
-
-    It looks into lists, tuples and dictionaries, and leaves everything else as it is.
-    """
+    """Replace NumPy's scalars and arrays by Python's values and lists. Lists, tuples and dictionaries are searched."""
     if isinstance(value, np.bool | np.integer | np.floating | np.str_):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUTO":

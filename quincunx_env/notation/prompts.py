@@ -50,10 +50,7 @@ def with_names(text: str, names: Sequence[str]) -> str:
 
 
 def prompt(game: Game, seat: int, names: Sequence[str], top: str) -> str:
-    """Return a prompt for a seat.
-
-    Below the text ``top`` are the position as this seat knows it, and how to write an action.
-    """
+    """Return a prompt for a seat. ``top`` comes first, then the position as it knows it, and how to write an action."""
     spec = spec_of(game.rules)
     scene, notation = spec.scene(game, seat), spec.notation
     lines = [top, "", with_names(replace(scene, seats=(), last=None).text(), names)]

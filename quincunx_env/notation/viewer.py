@@ -32,11 +32,8 @@ def describe(turn: RecordedAction) -> str:
 class Viewer:
     """A position in a record.
 
-    Args:
-        record: the record of a game.
-
     Attributes:
-        record: the same.
+        record: the record of a game.
         number: number of its actions that have been taken.
     """
 

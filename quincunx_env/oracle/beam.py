@@ -226,10 +226,7 @@ class _Search:
         return legal & states.cells
 
     def heuristic_values(self, states: _States, successors: _Successors, plays_left: int) -> Floats:
-        """Return heuristic values of successors, [m].
-
-        There are ``plays_left`` plays to come; -inf if the round is lost there.
-        """
+        """Return heuristic values of successors, [m], with ``plays_left`` to come. A lost round has -inf."""
         weights = _value_weights(plays_left, self.ranks)
         held = unpack(states.hands[:, None], len(self.cards)).view(np.bool_)
         drawn = np.cumsum(np.append(0.0, weights.cards[self.hand_size :]))

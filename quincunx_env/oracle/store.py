@@ -49,10 +49,7 @@ class OracleEntry(NamedTuple):
 
 
 def benchmark_game(number: int) -> Game:
-    """Return the benchmark deal of this number as a new game.
-
-    It is the first game that a batch seeded with the number deals.
-    """
+    """Return a benchmark deal as a new game. It is the first game that a batch seeded with the number deals."""
     return Game(Rules(), Deal.from_seed(Rules(), number, domain="benchmark"))
 
 
@@ -138,15 +135,7 @@ def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS, path: Path |
 
 
 def improve(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
-    """Search a benchmark deal, and return the better line.
-
-    The line is the one found or the known one.
-
-    Args:
-        number: of the deal.
-        width: of the beam.
-        known: the entry so far, if there is one.
-    """
+    """Search a benchmark deal. Return the line found, or the known one if that is better."""
     line, known = beam_search(benchmark_game(number), width), known or OracleEntry(number, LOST_SCORE, width, ())
     if line is None or (known.plays and known.score >= line.score):
         return known._replace(width=max(width, known.width))

@@ -39,12 +39,7 @@ SHORT = {"?": "help"} | {name[0]: name for name in COMMANDS if name != "help"}
 
 
 class Console:
-    """A game in progress, saved after every play.
-
-    Args:
-        session: the game.
-        path: its file.
-    """
+    """A game in progress, saved to a file after every play."""
 
     def __init__(self, session: Session, path: Path) -> None:
         self.session, self.path = session, path
@@ -157,10 +152,7 @@ class Console:
         print("\n".join(filter(None, scored)) or "no play scores now")
 
     def _score(self, card: int, name: str) -> str:
-        """List the cells of a card by points and draws.
-
-        Most points come first. The text is empty if the card scores nowhere.
-        """
+        """List the cells of a card by points and draws, descending. The text may be empty."""
         scene, cells = spec_of(self.session.rules).scene(self.session.game), defaultdict(list)
         for cell, play in self.session.scores(card).items():
             cells[play.points, play.draws].append(str(scene.place(cell)))

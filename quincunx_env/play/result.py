@@ -59,10 +59,7 @@ def your_seat(names: Sequence[str]) -> int | None:
 
 
 def points_of(game: Game, seat: int) -> int | None:
-    """Return the points of a seat at the end.
-
-    The result is None in a lost solitaire, and in a game that is not over.
-    """
+    """Return the points of a seat at the end. A lost solitaire and an unfinished game have None."""
     if not game.decided or (game.rules.num_players == 1 and spec_of(game.rules).notation.public_state(game)["lost"]):
         return None
     return game.totals[seat]

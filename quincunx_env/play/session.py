@@ -341,11 +341,7 @@ class Session:
         return sorted(plays, key=_by_points)
 
     def scores(self, card: int) -> dict[int, ScoredPlay]:
-        """Return the legal plays of a card by cell.
-
-        Each has its points, draws and parts. The result is empty if the card may not be played now, and in games that
-        are scored at the end.
-        """
+        """Return the legal plays of a card by cell. There are none in games that are scored at the end."""
         return {play.cell: play for play in _scored_plays(self.game, card).values() if play.scored}
 
     def hints(self) -> Iterator[Hint]:

@@ -222,10 +222,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """Return possible decks; see `BaseObserver.possible_decks`.
-
-        Face-up cards come first, the stock last, all others in between.
-        """
+        """Return possible decks (`BaseObserver.possible_decks`): face-up cards, all others, the stock."""
         up = pieces["board"][pieces["order"] == 0].tolist()
         decks = np.empty((len(stock), len(self.rules.deck)), np.int8)
         for deck, pile in zip(decks, stock.tolist(), strict=True):

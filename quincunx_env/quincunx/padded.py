@@ -193,10 +193,7 @@ class PaddedObserver(Observer):
         return np.concatenate([np.arange(self.rules.num_cards), WIDEST.num_cards + self._cells])
 
     def to_engine(self, actions: Ints) -> Ints:
-        """Convert padded actions to the engines', int64 [n] -> int64 [n].
-
-        Actions that the engines do not have become -1.
-        """
+        """Convert padded actions to the engines', int64 [n] -> int64 [n]. Actions unknown to the engines become -1."""
         known = (actions >= 0) & (actions < self.num_actions)
         return np.where(known, self._engine[np.where(known, actions, 0)], -1)
 

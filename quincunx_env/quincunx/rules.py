@@ -137,10 +137,7 @@ class Rules:
 
     @cached_property
     def ranks(self) -> str:
-        """The ranks in order, Ace low (1.4.3).
-
-        R8: Pawns stand between 9 and Crown. R16: the mini variant has four ranks.
-        """
+        """The ranks in order, Ace low (1.4.3). R8: Pawns stand between 9 and Crown. R16: the mini variant has four."""
         if self.mini:
             return "A45C"
         return "A23456789PC" if self.pawns else "A23456789C"
@@ -195,10 +192,7 @@ class Rules:
 
     @cached_property
     def num_lines(self) -> int:
-        """Number of ``LINES`` that count: all four, or two (ruling R7).
-
-        In the solitaire only rows and columns count (1.4).
-        """
+        """Number of ``LINES`` that count (R7). In the solitaire these are two, the row and the column (1.4)."""
         return 2 if self.num_players == 1 else 4
 
     @cached_property

@@ -68,10 +68,7 @@ def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) ->
 
 
 def parts_of(picture: str) -> tuple[list[str], list[str]]:
-    """Return lines of the definitions and of the elements of a picture.
-
-    `quincunx_env.render.svg.draw` returned the picture.
-    """
+    """Return the lines of a drawn picture's definitions and elements."""
     head, _, body = picture.removesuffix("</svg>\n").partition("</defs>\n")
     # Other characters at which splitlines() divides may stand in a name, in the middle of an attribute.
     return head.partition("<defs>\n")[2].split("\n")[:-1], body.split("\n")[:-1]

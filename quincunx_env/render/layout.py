@@ -66,10 +66,7 @@ class Rect(NamedTuple):
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Rectangles of all elements of a picture, made by `layout_scene`.
-
-    Overlapping cards are listed from bottom to top.
-    """
+    """Rectangles of a picture's elements, made by `layout_scene`. Overlapping cards are listed from bottom to top."""
 
     cells: dict[int, Rect]
     """Boxes of the cells that are shown."""
@@ -144,10 +141,7 @@ def layout_scene(scene: Scene) -> TableLayout:
 
 
 def _rows(count: int, area: Rect, height: float, per_row: int, space: float) -> tuple[Rect, ...]:
-    """Place cards side by side in rows.
-
-    They are closer together where they would not fit; a negative space makes them overlap.
-    """
+    """Place cards in rows, closer together where they would not fit. A negative space makes them overlap."""
     width = height * _ASPECT
     step = min(width + space, (area.width - width) / max(min(count, per_row) - 1, 1))
     places = (divmod(index, per_row) for index in range(count))

@@ -1,7 +1,4 @@
-"""Pictures of games, records and deals in notebooks.
-
-Games and ends of records show all hands; deals are before the first play.
-"""
+"""Pictures in notebooks. Games and ends of records show all hands; deals are before the first play."""
 
 from base64 import b64encode
 from collections.abc import Iterable

@@ -113,11 +113,7 @@ def replay_page(
 def embedded(page: str, height: int = 860) -> str:
     """Wrap a page for use in another page or in a notebook.
 
-    It cannot change the page around it.
-
-    Args:
-        page: a complete HTML document.
-        height: in pixels.
+    It cannot change the page around it. ``height`` is in pixels.
     """
     content = page.replace("&", "&amp;").replace('"', "&quot;")
     style = f"width: 100%; max-width: 960px; height: {height}px; border: 0"

@@ -191,10 +191,7 @@ class Font(NamedTuple):
     """The same, for ranks and numbers."""
 
     def letters(self, words: str, weight: Weight) -> list[str]:
-        """Convert words to letters that the font has.
-
-        Others lose their accents, or become a question mark; a hyphen is a minus.
-        """
+        """Convert words to letters that the font has. Others lose their accents, or become ``?``."""
         if weight == "print":
             words = words.replace("-", MINUS)
         known = self.text if weight == "text" else self.print
@@ -233,10 +230,7 @@ def _attributes(values: Mapping[str, object]) -> str:
 
 
 class _Drawing:
-    """One picture: elements and the definitions that they use.
-
-    The elements are in the order in which they are painted.
-    """
+    """One picture: elements and the definitions that they use. The elements are in the order of painting."""
 
     def __init__(
         self,
@@ -362,10 +356,7 @@ class _Drawing:
     # --- Cards -------------------------------------------------------------------------------------------------------
 
     def card(self, face: Face, rect: Rect) -> None:
-        """Draw a card: a large rank above, its suits below.
-
-        The suits stand side by side, each on a ground of its colour.
-        """
+        """Draw a card: a large rank above suits side by side. Each suit is on a ground of its colour."""
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
         self.lines.append(f"<title>{escape(face.words)}</title>")

@@ -9,14 +9,7 @@ from quincunx_env.render.svg import MIN_SCALE
 
 
 class Window:
-    """Window that shows games at up to ``fps`` pictures per second.
-
-    Once the user has closed it, `show` does nothing.
-
-    Args:
-        title: title of the window.
-        fps: pictures per second.
-    """
+    """Window that shows games at up to ``fps`` pictures per second. Once it has been closed, `show` does nothing."""
 
     def __init__(self, title: str, fps: float) -> None:
         self.title = title

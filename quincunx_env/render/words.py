@@ -19,10 +19,7 @@ def minus(text: object) -> str:
 
 
 def with_suits(text: str, faces: Iterable[Face]) -> str:
-    """Return a text as HTML, with emblems in place of letters.
-
-    Screen readers read each card in words. The text content stays the same.
-    """
+    """Return a text as HTML with emblems for letters. Screen readers read words; the text content stays the same."""
     by_name = {face.name: face for face in faces}
     pieces = re.split(rf"\b({'|'.join(map(re.escape, by_name))})\b", text)
     return "".join(

@@ -99,10 +99,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return pieces
 
     def mask(self, game: Game) -> Mask:
-        """Return legal actions, int8 [A], 1 = legal.
-
-        They are the hand of the seat to move; all 0 when the game is over.
-        """
+        """Return legal actions, int8 [A], 1 = legal: the mover's hand. It is all 0 when the game is over."""
         return np.zeros(len(CARDS), np.int8) if game.over else np.frombuffer(game.hands[game.mover], np.int8).copy()
 
     # --- Many games --------------------------------------------------------------------------------------------------
@@ -147,10 +144,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """Return possible decks; see `BaseObserver.possible_decks`.
-
-        The starter comes first, then for each seat the cards it holds and played.
-        """
+        """Return possible decks (`BaseObserver.possible_decks`): starter, then each seat's cards."""
         counts = self.named_counts(pieces)
         along = pieces["board"][list(SPIRAL)].astype(np.int8)
         began = counts.get("round", 0) % 2

@@ -85,10 +85,7 @@ def _last(game: Game) -> ScoredPlay | None:
 
 
 def _parts(game: Game, board: Sequence[int], card: int, cell: int) -> tuple[tuple[Part, ...], bool]:
-    """Return the parts of a play's score, and whether plays score.
-
-    If the full square is scored, plays score nothing.
-    """
+    """Return the parts of a play's score, and whether plays score. They do not if the full square does."""
     scored = game.rules.scoring == "play"
     return parts(board, cell, card, game.rules.fifteens) if scored else (), scored
 

@@ -13,10 +13,7 @@ NUM_CELLS = SIDE * SIDE
 
 
 def _spiral() -> tuple[int, ...]:
-    """List the cells from the centre on.
-
-    The spiral goes right, down, left, up and again, each length twice, then one longer.
-    """
+    """List the cells from the centre on. The spiral goes right, down, left, up, each length twice, then one longer."""
     row = column = SIDE // 2
     cells = [row * SIDE + column]
     steps = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -85,10 +82,7 @@ class Rules:
 
     @property
     def points_range(self) -> tuple[int, int]:
-        """Bounds of a seat's points in a game, far from what occurs.
-
-        A seat makes 12 plays a deal, each with two lines.
-        """
+        """Bounds of a seat's points, far from what occurs. A seat plays 12 cards a deal, each in two lines."""
         return 0, PLAYS * LINE_LIMIT * self.deals
 
     @property

@@ -17,8 +17,6 @@ KNOWN_AS = {
 def needs_extra(extra: str, feature: str) -> Iterator[None]:
     """Import libraries in this block, and name a missing extra.
 
-    The error names the extra that has the missing library.
-
     Args:
         extra: of ``quincunx_env``.
         feature: that needs it, the beginning of the message.

@@ -1,7 +1,4 @@
-"""Pictures of objects in notebooks and by ``print``.
-
-`quincunx_env` names the painters, which are built on the games.
-"""
+"""Pictures of objects in notebooks and by ``print``. `quincunx_env` names the painters."""
 
 from pkgutil import resolve_name
 

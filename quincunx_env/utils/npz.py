@@ -118,10 +118,7 @@ def _require_packed(content: bytes, members: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _ends(packed: bytes, size: int) -> bool:
-    """Return whether a DEFLATE stream of ``size`` bytes ends with these bytes.
-
-    The unused bits of the last byte are 0.
-    """
+    """Return whether a DEFLATE stream of ``size`` bytes ends so. The unused bits of its last byte are 0."""
 
     def unpack(stream: bytes) -> tuple[int, bool]:
         unpacker, checksum, count, block = zlib.decompressobj(-zlib.MAX_WBITS), 0, 0, b"-"

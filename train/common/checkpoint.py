@@ -25,10 +25,7 @@ from train.common.options import CheckpointError as CheckpointError
 def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
     """Write a checkpoint atomically.
 
-    Args:
-        path: the file.
-        arguments: of the run, a dataclass.
-        content: tensors, numbers, strings, lists and dictionaries of them.
+    ``content`` holds tensors, numbers, strings, lists and dictionaries of them.
 
     Raises:
         OSError: if the file cannot be written.
@@ -68,13 +65,8 @@ def load(path: Path) -> dict[str, Any]:
 def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[str]) -> Iterator[None]:
     """Compare a run's arguments with its checkpoint, before the block restores it.
 
-    Args:
-        arguments: of the run, a dataclass.
-        content: of the checkpoint; its ``arguments`` are from the run so far.
-        may_change: arguments that may differ.
-
     Raises:
-        CheckpointError: if other arguments differ, or if the block fails because the checkpoint is of another version.
+        CheckpointError: if arguments differ that may not change, or if the block fails: another version wrote it.
     """
     own, saved = _flat(dataclasses.asdict(arguments)), _flat(content["arguments"])
     if own.keys() != saved.keys():

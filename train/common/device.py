@@ -33,10 +33,7 @@ class DeviceOptions(CheckedOptions):
 
     @property
     def backend(self) -> Backend:
-        """Backend of features and networks while playing.
-
-        NumPy on the CPU, where it is faster, and PyTorch elsewhere.
-        """
+        """Backend of features and networks while playing. NumPy is faster on the CPU; elsewhere it is PyTorch."""
         device = torch.device(self.device)
         return NUMPY if device.type == "cpu" else Backend(array_api_compat.torch, device)
 

@@ -68,10 +68,7 @@ def strengths(
     records: Path | None = None,
     progress: bool = False,
 ) -> dict[str, Figures]:
-    """Measure the `strength` of an agent in several variants, rules by name.
-
-    The games go to the folder ``records``, a file for each variant.
-    """
+    """Measure an agent's `strength` in several variants, by name. ``records``: folder of a file of games for each."""
     return {
         variant: strength(agent, opponent, rules, deals, domain, records and records / f"{variant}.npz")
         for variant, rules in tqdm(variants.items(), desc="evaluation", disable=not progress)

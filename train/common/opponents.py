@@ -30,8 +30,7 @@ class Member(Generic[Opponent]):
     opponent: Opponent
     """A policy, or an object from which the trainer makes one."""
     won: float = 0.0
-    """Sum over the games of the learner's share of the win, weighted so that half of ``games`` is even (`Pool.count`).
-    """
+    """Weighted sum of the learner's shares of the win, in which half of ``games`` is even (`Pool.count`)."""
     games: float = 0
     """Sum of the weights of the games."""
 
@@ -74,10 +73,7 @@ class Pool(Generic[Opponent]):
         member.games += won + 1 - share
 
     def win_rates(self) -> dict[str, float]:
-        """Return the learner's win rate against each member, by name.
-
-        Members without games are left out; 0.5 is even.
-        """
+        """Return the learner's win rates by name; 0.5 is even. Members without games are left out."""
         return {member.name: round(member.won / member.games, 3) for member in self.members if member.games}
 
 
@@ -115,15 +111,9 @@ class Matchmaking:
 
 
 def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRules, deals: int) -> list[float]:
-    """Return the learner's win rate against each member, scaled.
+    """Return the learner's win rate against each member on validation deals, scaled.
 
-    0.5 is even for any number of players.
-
-    Args:
-        learner: in one seat.
-        members: each in all other seats.
-        rules: of the game.
-        deals: validation deals; each is played from every seat.
+    0.5 is even for any number of players. The learner has one seat, the member all others, in every seating.
     """
     rates = []
     for member in members:

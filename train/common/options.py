@@ -166,14 +166,7 @@ class Setting(NamedTuple):
 def read_options(
     arguments: type[AnyOptions], module: str, description: str | None, words: Sequence[str] | None = None
 ) -> AnyOptions:
-    """Read the options of a script. Where it has ``SETTINGS``, the first word names one; the first is the default.
-
-    Args:
-        arguments: the options, a dataclass.
-        module: the script, for ``python -m``.
-        description: of the script.
-        words: in place of the command line.
-    """
+    """Read the options of a script. Where it has ``SETTINGS``, the first word names one; the first is the default."""
     words, default = list(sys.argv[1:] if words is None else words), None
     if settings := getattr(arguments, "SETTINGS", None):
         name = words.pop(0) if words and not words[0].startswith("-") else next(iter(settings))
@@ -192,14 +185,7 @@ def run_script(
 ) -> None:
     """Run a script with the options of the command line.
 
-    Errors that the user can repair end it with one line; see `quincunx_env.utils.one_line_errors`.
-
-    Args:
-        main: the script.
-        arguments: its options.
-        module: its module, for ``python -m``.
-        description: of the script.
-        errors: further errors whose message explains them; errors of files, checkpoints and options always count.
+    Errors that the user can repair, and ``errors``, end it with one line; see `quincunx_env.utils.one_line_errors`.
     """
     options = read_options(arguments, module, description)
 

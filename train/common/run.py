@@ -229,7 +229,7 @@ def report(
 
 
 def draw_curve(arguments: RunOptions, variants: Mapping[str, BaseRules], history: list[dict[str, Any]]) -> None:
-    """Draw the learning curve of each variant, with baselines as lines.
+    """Draw each variant's learning curve, with baselines as lines.
 
     Win rates are divided by the rate of equals, so that variants with different numbers of players compare.
     """

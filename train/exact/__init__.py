@@ -1,4 +1,1 @@
-"""Exact values in the mini variant.
-
-They are the regret in the solitaire, and the game tree and its equilibrium for two players.
-"""
+"""Exact values in the mini variant: regret, game tree, equilibrium. The last two are for two players."""

@@ -69,10 +69,7 @@ class Arguments(CheckedOptions):
 
 
 def solve(game: Any, iterations: int, progress: bool) -> list[tuple[int, float, float]]:
-    """Return the rows of ``cfr.csv``.
-
-    They have the value to seat 0 and the exploitability, in points, after 1, 2, 5, 10 ... iterations.
-    """
+    """Return the rows of ``cfr.csv`` after 1, 2, 5, 10 ... iterations. Values and exploitability are in points."""
     solver, rows = pyspiel.CFRPlusSolver(game), []
     shown = {step * 10**power for power in range(9) for step in (1, 2, 5)} | {iterations}
     for done in tqdm(range(1, iterations + 1), desc="CFR+", disable=not progress, mininterval=1):

@@ -135,14 +135,7 @@ class Searcher:
 
 
 def best_plays(table: CandidateTable, values: Floats, count: int, games: Ints) -> tuple[Ints, Ints]:
-    """Choose games with enough plays, [r], and their plays with the highest values, [r, count].
-
-    Args:
-        table: arranges the values by game.
-        values: of all plays.
-        count: plays of each game.
-        games: to choose from.
-    """
+    """Choose games with enough plays, [r], and their plays with the highest values, [r, count]."""
     arranged = table.fill(values)[games]
     columns = np.argsort(-arranged, axis=1, kind="stable")[:, :count]
     enough = np.isfinite(arranged).sum(axis=1) >= count
@@ -159,13 +152,8 @@ def search_values(
 ) -> Floats:
     """Average the mover's values of plays over d determinizations, float32 [n, k].
 
-    Args:
-        options: see `SearchOptions`.
-        weights: of each network of the ensemble.
-        games: with the same seat to move at the same stage of a round, none over, n in all.
-        actions: int64 [n, k], legal ones.
-        rng: redeals the cards that the seat to move cannot see.
-        backend: of the weights.
+    The n ``games`` have the same seat to move at the same stage of a round; none is over. ``actions`` are legal, int64
+    [n, k].
     """
     rules, (n, k), samples = games.rules, actions.shape, max(options.search_samples, 1)
     policy, others = agent_spec_of(rules).rollout_policy, None
@@ -221,13 +209,8 @@ def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
 def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
     """Compute the Huber loss of differences between a position's plays.
 
-    The choice depends on these differences alone.
-
-    Args:
-        outputs: of the network, [B, k, SEATS + 1].
-        points: [B, k].
-        values: [B, k], by search.
-        seats: [B].
+    The choice depends on these differences alone. ``outputs`` of the network are [B, k, SEATS + 1], ``points`` and
+    ``values`` by search [B, k], ``seats`` [B].
     """
     errors = (predicted_values(outputs, points, seats) - values) / SEARCH_SCALE
     errors = errors - errors.mean(dim=1, keepdim=True)

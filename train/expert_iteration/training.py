@@ -254,10 +254,6 @@ def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: 
 def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, FeatureLayout, float]:
     """Read positions.
 
-    Args:
-        paths: of the files.
-        layout: of the features in them.
-
     Returns:
         positions: of all files, without the elements that are padding in all of them.
         layout: of their features.
@@ -298,13 +294,7 @@ def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list
 
 
 def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets) -> None:
-    """Take the gradient steps, and average the last weights.
-
-    Args:
-        arguments: of the run.
-        network: as it was when it searched.
-        positions: that it searched, n in all.
-    """
+    """Take the gradient steps, and average the last weights."""
     count, size = len(positions.seats), arguments.batch_size
     held = np.empty((*positions.points.shape, SEATS), np.float32)
     with torch.no_grad():

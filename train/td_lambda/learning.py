@@ -40,15 +40,7 @@ def learn(
     replay: Sequence[ValueTargets],
     rng: np.random.Generator,
 ) -> float:
-    """Take the gradient steps of an iteration, and return the mean loss.
-
-    Args:
-        options: see `LearningOptions`.
-        network: is trained.
-        optimizer: of its parameters.
-        replay: TD(lambda) targets of the latest iterations.
-        rng: samples the minibatches.
-    """
+    """Take the gradient steps of an iteration, and return the mean loss. ``replay`` has the latest iterations."""
     targets, mean = join(replay, options.backend), 0.0
     for _ in range(options.updates):
         features, *rest = minibatch(targets, options.batch_size, options.device, rng)

@@ -39,10 +39,7 @@ def seeds(runs: Sequence[Facts]) -> str:
 
 
 def reached(runs: Sequence[Facts]) -> str:
-    """Return the results of a setting's runs as text, in each variant.
-
-    The interval is over deals, or over several runs.
-    """
+    """Return the results of a setting's runs as text, in each variant. Intervals are over deals or over runs."""
     texts = []
     for variant in (variants := [*runs[0]["benchmark"]]):
         found = [run["benchmark"][variant] for run in runs]

@@ -158,17 +158,8 @@ def play_games(
 ) -> tuple[ValueTargets, list[Result]]:
     """Play a round of each game; return targets and results.
 
-    Args:
-        options: see `RolloutOptions`.
-        rules: of all games.
-        games: number of games, on the deals seeded ``seed`` on.
-        weights: of each network of the ensemble that plays. It also evaluates the plays of opponents.
-        pool: opponents.
-        seed: of the first deal.
-        rng: explores, and is passed to fixed agents.
-        timer: measures the phases.
-        backend: of the weights; computes features and networks.
-        watch: is called before each play.
+    The deals are seeded ``seed`` on. The ensemble of ``weights`` also evaluates the plays of opponents. ``rng``
+    explores, and is passed to fixed agents. ``watch`` is called before each play.
     """
     module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
     rollout_policy = agent_spec_of(rules).rollout_policy
@@ -237,13 +228,10 @@ def play_games(
 def predict(
     weights: Sequence[Weights], afterstates: Afterstates, seat_weights: Floats, temperature: float
 ) -> Prediction:
-    """Evaluate afterstates with an ensemble of value networks.
+    """Evaluate the m afterstates of candidate plays with value networks.
 
-    Args:
-        weights: of each network.
-        afterstates: of the candidate plays, m in all.
-        seat_weights: float32 [SEATS], value of a point of each seat to the mover.
-        temperature: of the softmax, in points.
+    ``seat_weights`` are the value of a point of each seat to the mover, float32 [SEATS]. The ``temperature`` of the
+    softmax is in points.
     """
     to_come, preferences = evaluate_afterstates(weights, afterstates)
     expected = afterstates.points + to_come @ seat_weights
@@ -256,12 +244,7 @@ def predict(
 def sample_opponents(pool: Opponents, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
     """Assign seats, int64 [games, players]: -1 the learner, others pool indices.
 
-    Args:
-        pool: the opponents.
-        games: number of games.
-        players: seats of a game.
-        share: of the games in which a member of the pool has all seats but one.
-        rng: samples games, members and seats.
+    In a ``share`` of the games a member of the pool has all seats but one.
     """
     members = np.full((games, players), -1)
     if not pool.members or players == 1:

@@ -82,18 +82,12 @@ def sizes_of(tensors: Mapping[str, Sized]) -> Iterator[int]:
 
 
 def count_scale(observer: Observer) -> Floats:
-    """Return divisors of an observation's counts, float32 [counts].
-
-    They are the counts' upper bounds up to `COUNT_SCALE_LIMIT`.
-    """
+    """Return divisors of an observation's counts, float32 [counts]: their bounds up to `COUNT_SCALE_LIMIT`."""
     return np.array([min(high, COUNT_SCALE_LIMIT) for _, _, high in observer.counts.values()], np.float32)
 
 
 def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
-    """Return the logits of ``PolicyNetwork``, float32 [n, cards * cells].
-
-    They are 0 except for hand cards in empty cells.
-    """
+    """Return ``PolicyNetwork``'s logits, float32 [n, cards * cells]. All but hand cards in empty cells have 0."""
     tensors, features = weights.tensors, card_features(weights.rules.num_cards)
     board, hand = observation["board"], observation["hand"]
 
@@ -211,10 +205,7 @@ def _signature(rules: Mapping[str, Any]) -> str:
 
 
 def _expected_shapes(weights: PolicyWeights) -> dict[str, tuple[int, ...]]:
-    """Return the expected shapes of all tensors by name.
-
-    Each layer has a weight [out, in] and a bias [out]. The three sizes are free.
-    """
+    """Return the expected shapes of all tensors by name. Each layer has a weight [out, in] and a bias [out]."""
     rules = weights.rules
     width, depth, code = sizes_of(weights.tensors)
     features = card_features(rules.num_cards).shape[1]

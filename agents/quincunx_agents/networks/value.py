@@ -158,10 +158,7 @@ def _part(tensors: Mapping[str, Floats], set_width: int, number: int, count: int
 
 @cache
 def margin_weights(players: int) -> Floats:
-    """Return weights of the seats' points that give a margin, float32 [SEATS].
-
-    Seats count from the mover on. The margin is over the mean of the others.
-    """
+    """Return weights of the seats' points, from the mover on, float32 [SEATS]. The margin is over the others' mean."""
     weights = np.zeros(SEATS, np.float32)
     weights[1:players] = -1 / max(players - 1, 1)
     weights[0] = 1

@@ -131,10 +131,7 @@ def cell_values(
 
 
 def open_cells(rules: Rules, board: Boards) -> tuple[Bools, Bools]:
-    """Mark cells where a card may still come, and may come next.
-
-    Both are bool [j, C + 1]. In the solitaire with contact the two are taken to be the same.
-    """
+    """Mark cells where a card may still, or next, come: bool [j, C + 1] each. With contact the two are the same."""
     empty = board == EMPTY
     empty[:, -1] = False
     if rules.start == "corners":

@@ -678,10 +678,7 @@ def _context(of: _Described, own: _OwnScores) -> Floats:
 
 
 def _best_cells(of: _Described) -> list[npt.NDArray[np.int16]]:
-    """Return each card's best value, draws and points, int16 [j, K].
-
-    Each of the three is taken in the cell where it is highest.
-    """
+    """Return each card's best value, draws and points, int16 [j, K]. Each is in the cell where it is highest."""
     xp, found, num_cards = of.backend.xp, of.scores, of.rules.num_cards
     kinds = [found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points]
     by_cell = xp.concat(kinds, axis=1)  # side by side

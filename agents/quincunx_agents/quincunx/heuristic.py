@@ -140,8 +140,7 @@ class _Tables(NamedTuple):
     penalty: Floats
     """[K]."""
     complete: Ints
-    """[K, K + 1, pattern]: index into `RANKS` of the rank that completes a three or a straight, len(RANKS) if none
-    does."""
+    """[K, K + 1, pattern]: index into `RANKS` of the rank that completes a three or a straight; len(RANKS) for none."""
     bonus: Floats
     """[K, K + 1, pattern]: the bonus for that."""
 
@@ -207,10 +206,7 @@ def _geometry(rules: Rules) -> _Geometry:
 
 @cache
 def _without_flush(rules: Rules) -> Rules:
-    """Return the rules for `_threat`, which counts no flush.
-
-    The other options left out do not change the points of a play.
-    """
+    """Return the rules for `_threat`, which counts no flush. The other options left out do not change the points."""
     return replace(rules, edge_contact=False, flush=False, simpleton=False, match=False)
 
 
@@ -369,10 +365,7 @@ def _set_up(
     cards: Ints,
     cells: Ints,
 ) -> tuple[Floats, Floats]:
-    """Return the features ``setups`` and ``setups_unseen``, float32 [m] each.
-
-    They are bonuses that a third card can then complete.
-    """
+    """Return ``setups`` and ``setups_unseen``, float32 [m] each. A third card can then complete these bonuses."""
     num_cards, num_cells = hand.shape[1], len(geometry.second)
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
     in_hand, not_seen = hand @ is_rank, unseen @ is_rank / np.maximum(unseen.sum(axis=1), 1)[:, None]

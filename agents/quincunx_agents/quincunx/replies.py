@@ -24,10 +24,7 @@ MOST_UNSEEN = 40
 
 @cache
 def _odds(backend: Backend = NUMPY) -> Floats:
-    """Return the odds of a hand's best card, [u, h, K].
-
-    They are the odds that, of h cards dealt from u ranked ones, it is the first, the second, and so on.
-    """
+    """Return the odds of a hand's best card, [u, h, K]. It is the first, second, ... of u when h are dealt."""
     if backend != NUMPY:
         converted: Floats = backend.array(_odds())
         return converted

@@ -72,10 +72,7 @@ def immediate_scores(batch: Batch) -> ImmediateScores:
 
 
 def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
-    """Convert sets [n, m] to lists in slots.
-
-    Return sizes, [n]; members in slots, [n, most]; row and slot of each member.
-    """
+    """Convert sets [n, m] to lists in slots. Return sizes [n], members [n, most], row and slot of each member."""
     count = members.sum(axis=1)
     rows, found = members.nonzero()
     slots = np.arange(len(rows)) - (count.cumsum() - count)[rows]
@@ -94,10 +91,7 @@ def penalties(rules: Rules) -> Floats:
 
 
 def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Return values of all actions, float32 [n, K * C].
-
-    They are from `quincunx_agents.quincunx.heuristic`; illegal actions have -inf.
-    """
+    """Return the heuristic's values of all actions, float32 [n, K * C]. Illegal ones have -inf."""
     return action_values(rules, observation, mask)
 
 
@@ -140,10 +134,7 @@ def rollout_actions(games: Batch) -> Ints:
 
 
 def candidate_actions(games: Batch, count: int) -> Bools:
-    """Return the ``count`` best legal actions of each game, bool [n, A].
-
-    Set-ups are not counted. A game may have fewer actions.
-    """
+    """Return the ``count`` best legal actions of each game, bool [n, A]. Set-ups are not counted."""
     rules, scores = games.rules, immediate_scores(games)
     values = _approximate_values(games, scores, _weights(rules, scores.left))
     n, _, places = values.shape

@@ -21,10 +21,7 @@ def symmetries(num_cells: int) -> Ints:
 
 
 def turned(observation: Pieces, cells: Ints) -> Pieces:
-    """Return pieces [n, ...] with the content of ``cells`` on the cells.
-
-    ``cells`` is [num_cells]. The game is without announcements.
-    """
+    """Return pieces [n, ...] with the content of ``cells``, [num_cells], on the cells; without announcements."""
     return {
         name: piece.take(cells, AXIS_OF_CELLS[name]) if name in AXIS_OF_CELLS else piece
         for name, piece in observation.items()

@@ -90,10 +90,7 @@ def best_response(agent: Agent, budget: int = BUDGET) -> BestResponse:
 
 
 def play_out(policy: Policy, games: Any, rng: np.random.Generator) -> None:
-    """Play games to the end of their round by one policy.
-
-    In every seat the policy sees that seat's observation alone.
-    """
+    """Play games to the end of their round by one policy. It sees the observation of the seat that acts."""
     observer, round = observer_for(games.rules), games.round.copy()
     while len(rows := np.flatnonzero(~games.over & (games.round == round))):
         playing = games.fork(rows)

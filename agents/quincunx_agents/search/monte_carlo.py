@@ -17,10 +17,7 @@ from quincunx_env.core.rules import BaseRules
 
 @dataclass(frozen=True)
 class MonteCarlo(SearchConfig):
-    """Flat Monte Carlo search for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`.
-
-    The defaults are not tuned.
-    """
+    """Flat Monte Carlo search for every variant, not tuned; a `quincunx_env.core.policy.PolicyFactory`."""
 
     shortlist: int = 12
     samples: int = 16

@@ -85,10 +85,7 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 @cache
 def _missed(backend: Backend = NUMPY) -> Floats:
-    """Return the probability that the opponent misses all of some cards.
-
-    Axes are [held, cards]: cards in the opponent's hand, unseen cards.
-    """
+    """Return the opponent's chance to miss some cards, [held, cards]. ``held`` cards are in hand, the others unseen."""
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
@@ -498,10 +495,7 @@ def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
 
 
 def _line_features(inputs: _Inputs, line: int) -> Floats:
-    """Return the `NUM_LINE_FEATURES` features of a line, float32 [..., NEXT_CELLS, m].
-
-    ``line`` is 0 for the first line of the next cells, 1 for the second.
-    """
+    """Return the features of the next cells' ``line``, float32 [features, NEXT_CELLS, m]. ``line`` is 0 or 1."""
     by_rank = _columns(inputs.xp, inputs.lines.features, inputs.rank_codes[line])
     features: Floats = inputs.xp.concat([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
     return features

@@ -83,9 +83,6 @@ def _expected_best(values: Floats, unseen: Ints, held: Ints) -> Floats:
 
 @cache
 def _chances(cards: int, held: int) -> Floats:
-    """Return each card's chance to be the best drawn, float32 [cards].
-
-    ``held`` of ``cards`` cards in descending order are drawn.
-    """
+    """Return each card's chance to be the best drawn, float32 [cards]. ``held`` of them are drawn; ranks descend."""
     chances = [comb(cards - 1 - place, held - 1) / comb(cards, held) for place in range(cards)]
     return np.array(chances, np.float32)

@@ -81,10 +81,7 @@ class LineTables(NamedTuple):
 
 @cache
 def line_tables(at_end: bool, fifteens: bool, backend: Backend = NUMPY) -> LineTables:
-    """Return the tables for a variant of the game.
-
-    ``at_end`` is whether the full square is scored, ``fifteens`` whether fifteens score.
-    """
+    """Return the tables of a variant. ``at_end``: the full square is scored; ``fifteens``: fifteens score."""
     if backend != NUMPY:
         return LineTables(*map(backend.array, line_tables(at_end, fifteens)))
     base = len(RANKS) + 1
@@ -186,10 +183,7 @@ def _suit_tables(at_end: bool) -> tuple[Bytes, Bytes, Floats]:
 
 
 class Spiral(NamedTuple):
-    """Lines and places of the cells by ply.
-
-    The ply counts the cards played before. The last cell stands for the ones after it.
-    """
+    """Lines and places of the cells by ply, the cards played before. The last cell stands for the ones after it."""
 
     lines: Ints
     """[PLAYS + 1 + BEYOND, 2]: the first and the second line, rows counted first, then columns."""

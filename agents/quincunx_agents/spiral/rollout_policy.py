@@ -18,10 +18,7 @@ REPLY_WEIGHT = -0.7
 
 
 def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Return values of all cards, float32 [n, 52].
-
-    They are from `quincunx_agents.spiral.heuristic`; cards that are not in hand have -inf.
-    """
+    """Return the heuristic's values of all cards, float32 [n, 52]. Cards that are not in hand have -inf."""
     return action_values(rules, observation, mask)
 
 

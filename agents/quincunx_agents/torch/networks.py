@@ -264,10 +264,7 @@ class ValueNetwork(nn.Module):
             nn.init.zeros_(parameter[SEATS:])
 
     def forward(self, features: Tensor) -> Tensor:
-        """Map features, float32 [..., layout.size], to values and preference in points, [..., SEATS + 1].
-
-        Values are of the seats from the mover on.
-        """
+        """Map features, float32 [..., layout.size], to values and preference in points, [..., SEATS + 1]."""
         sizes = [most * numbers for most, numbers in self.layout.sets]
         *sets, context = features.split([*sizes, self.layout.context], dim=-1)
         encoded = []

@@ -148,12 +148,7 @@ def _place(origin: str) -> str | None:
 
 
 class Handlers:
-    """Request handlers.
-
-    Args:
-        games: the games.
-        token: first part of every address.
-    """
+    """Request handlers."""
 
     def __init__(self, games: Games, token: str) -> None:
         self.games, self.root = games, f"/{token}/"
@@ -385,13 +380,7 @@ def _number(form: Mapping[str, str], name: str) -> int | None:
 
 
 def make_app(games: Games, token: str, hosts: Collection[str] = ()) -> ASGIApp:
-    """Make the application, behind its guard.
-
-    Args:
-        games: the games.
-        token: first part of every address.
-        hosts: as of a `RequestGuard`.
-    """
+    """Make the application, behind its `RequestGuard`."""
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -435,12 +424,7 @@ def listen(host: str, port: int | None = None) -> socket.socket:
 def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str], browser: bool) -> None:
     """Print the link, open it, and answer requests until an interrupt.
 
-    Args:
-        games: the games.
-        listening: from `listen`.
-        page: the first page, below the token.
-        hosts: as of a `RequestGuard`.
-        browser: whether to open the link; where there is no browser it is only printed.
+    ``page`` is the first page, below the token. Where there is no ``browser`` the link is only printed.
     """
     token = secrets.token_urlsafe(16)
     address, port = listening.getsockname()[:2]

@@ -436,14 +436,7 @@ class Games:
         yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
 
     def best(self, record: Record, name: str) -> int | None:
-        """Return the human's most points in counted games like this.
-
-        They have the same rules and the same opponents.
-
-        Args:
-            record: a game of this kind.
-            name: the game that does not count.
-        """
+        """Return the human's most points in counted games but ``name``. They have the same rules and opponents."""
         kind = record.rules, sorted(record.seats)
         games = (game for game in self._described() if (game.rules, sorted(game.seats)) == kind and game.name != name)
         counted = (game.points for game in games if game.points is not None and not game.uncounted)
