@@ -13,7 +13,6 @@ import pytest
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Policy, Tournament, compare, tournament
-from quincunx_env.arena.games import Games
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
@@ -57,27 +56,6 @@ def test_each_pair_plays_what_a_comparison_plays(players: int) -> None:
     assert (result.beats + result.beats.transpose(1, 0, 2))[off] == pytest.approx(1)
     if players == 2:
         assert result.beats.mean(axis=2)[off] == pytest.approx(result.win_rates[off])
-
-
-def test_an_interrupted_write_leaves_no_unfinished_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save, calls = Path.write_bytes, list[Path]()
-
-    def fail(path: Path, content: bytes) -> int:
-        if len(calls) == 3:
-            save(path, content[:50])
-            raise OSError("disk full")
-        calls.append(path)
-        return save(path, content)
-
-    monkeypatch.setattr(Path, "write_bytes", fail)
-    with pytest.raises(OSError, match="disk full"):
-        tournament(THREE, out=tmp_path, **SMALL)
-    monkeypatch.undo()
-    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(paths) == 3
-    for path in paths:
-        assert Games.read(path).lineups[0].results.totals.shape == (3, 2, 2)
-    assert same(tournament(THREE, out=tmp_path, **SMALL), tournament(THREE, **SMALL))
 
 
 def test_processes_and_further_policies_make_no_difference(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Batched turn-based play: rewards, ends, automatic reset and forks, against plain games."""
 
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 
 from quincunx_agents.uniform import uniform
 from quincunx_env.envs.batched import BatchedGames, Position
-from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.observation import Observer
+from quincunx_env.envs.rewards import win_shares
 from tests.variants import same
 
 MULTIPLAYER: list[dict[str, Any]] = [
@@ -28,53 +26,25 @@ def choose(position: Position, rng: np.random.Generator) -> Any:
     return uniform({}, mask, rng)
 
 
-def expected_rewards(reward: str, gains: list[int], game: Game) -> list[float]:
-    """The definitions, written out for one game."""
-    players = len(gains)
-    if reward == "points":
-        return [float(gain) for gain in gains]
-    if reward == "margin":
-        others = [[gain for seat, gain in enumerate(gains) if seat != own] for own in range(players)]
-        return [gain - sum(rest) / len(rest) for gain, rest in zip(gains, others, strict=True)]
-    if not game.over:
-        return [0.0] * players
-    shares = [1 / len(game.winners) if seat in game.winners else 0 for seat in range(players)]
-    return [(players * share - 1) / (players - 1) for share in shares]
-
-
-@pytest.mark.parametrize(("options", "reward"), [*zip(MULTIPLAYER, cycle(["points", "margin", "outcome"]))], ids=str)
-def test_rewards_ends_and_positions_are_those_of_plain_games(options: dict[str, Any], reward: Any) -> None:
-    games = BatchedGames(6, reward=reward, observation="pieces", **options)
-    observer = Observer(games.rules, options.get("preview", False))
-    position = games.reset(seed=40)
-    plain = [Game.from_seed(games.rules, 40 + row) for row in range(6)]
-    numbers, rng, ended_games = [0] * 6, np.random.default_rng(0), 0
+@every_game
+def test_margins_and_outcomes_follow_from_the_points(options: dict[str, Any]) -> None:
+    """The conformance tests compare the points, and `tests.envs.test_aec_rewards` both definitions."""
+    points, margin, outcome = (BatchedGames(6, reward=reward, **options) for reward in ("points", "margin", "outcome"))
+    position, rng, players, ended_games = points.reset(seed=40), np.random.default_rng(0), options["num_players"], 0
+    margin.reset(seed=40)
+    outcome.reset(seed=40)
+    earned = np.zeros((6, players))
     while ended_games < 8:
         actions = choose(position, rng)
-        rewards, ended, totals, position = games.step(actions)
-        for row, game in enumerate(plain):
-            gains = game.step(int(actions[row]))
-            assert rewards[row] == pytest.approx(expected_rewards(reward, gains, game))
-            assert totals[row].tolist() == game.totals
-            assert ended[row] == game.over
-            if game.over:
-                ended_games += 1
-                numbers[row] += 1
-                plain[row] = game = Game.from_seed(games.rules, 40 + row, numbers[row])
-            assert position.mover[row] == game.mover
-            assert isinstance(position.observation, dict)
-            same({name: piece[row] for name, piece in position.observation.items()}, observer.observe(game, game.mover))
-            legal = np.flatnonzero(position.mask[row])
-            if game.pending:
-                assert legal.min() == games.rules.num_plays_encoded
-                assert len(legal) == 384
-            else:
-                product = [
-                    card * games.rules.num_cells + cell for card in game.legal_cards() for cell in game.legal_cells()
-                ]
-                assert legal.tolist() == product
-        if reward != "points":
-            assert rewards.sum(axis=1) == pytest.approx(np.zeros(6))
+        gains, ended, totals, position = points.step(actions)
+        earned += gains
+        same(totals, earned.astype(totals.dtype))
+        earned[ended] = 0
+        expected = (players * gains - gains.sum(axis=1, keepdims=True)) / (players - 1)
+        assert margin.step(actions).rewards == pytest.approx(expected)
+        expected = (players * win_shares(totals) - 1) / (players - 1) * ended[:, None]
+        assert outcome.step(actions).rewards == pytest.approx(expected)
+        ended_games += ended.sum()
 
 
 def test_without_automatic_reset_games_wait() -> None:

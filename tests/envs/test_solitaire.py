@@ -3,10 +3,9 @@
 import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode
 
 from quincunx_env import RATINGS, Deal, card_name
-from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.solitaire import SolitaireEnv
 from tests import reference_scorer as scorer
 from tests.envs.solitaire import (
     ID,
@@ -14,7 +13,6 @@ from tests.envs.solitaire import (
     Options,
     choose,
     each,
-    make,
     warnings_are_errors,
 )
 
@@ -110,32 +108,3 @@ def test_rounds_are_scored_as_by_the_reference_scorer(options: Options) -> None:
         assert RATINGS[info["rating"]] == RATINGS[0] or not lost
         ends[lost] += 1
     assert min(ends.values()) > 2, "rounds of both kinds should have been played"
-
-
-def test_ratings_begin_where_the_rules_say() -> None:
-    """The rating at and around every limit, for one game and for many."""
-    rng, env = np.random.default_rng(SEED), make({})
-    many = SolitaireVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED)
-    while True:  # to the last play of a round that is not lost
-        state, action = env.get_state(), choose(env, rng)
-        _, gain, done, _, info = env.step(action)
-        if done and not info["lost"]:
-            break
-        if done:
-            env.reset()
-    deal = state["game"].deals[0]
-    many.reset(options={"deal": [deal]})
-    laid = sorted((ply, cell) for cell, ply in enumerate(state["game"].order) if ply > 0)
-    for _, cell in laid:
-        many.step(np.array([state["game"].board[cell] * 16 + cell]))
-    arrays = many.get_state()
-    for score in (-1, 0, 79, 80, 81, 99, 100, 119, 120, 149, 150, 151):
-        before = score - int(float(gain))
-        state["game"].totals[0] = state["game"].scores[0] = before
-        env.set_state(state | {"value": float(before)})
-        info = env.step(action)[-1]
-        assert (info["score"], info["rating"]) == (score, scorer.rating(score, lost=False))
-        arrays["scores"][:] = arrays["totals"][:] = before
-        many.set_state(arrays)
-        info = many.step(np.array([action]))[-1]
-        assert (info["score"][0], info["rating"][0]) == (score, scorer.rating(score, lost=False))

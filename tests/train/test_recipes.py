@@ -141,25 +141,6 @@ def test_the_loops_distribution_is_over_legal_actions() -> None:
 # --- stable-baselines3 -----------------------------------------------------------------------------------------------
 
 
-def test_stable_baselines3_sees_the_masks_of_the_learner() -> None:
-    """For the solitaire tests/envs/test_sb3.py shows it."""
-    from sb3_contrib.common.maskable.utils import get_action_masks
-
-    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
-
-    env = VsOpponentsVecEnv(3, opponents=greedy, observation="flat")
-    env.seed(SEED)
-    env.reset()
-    rng = np.random.default_rng(SEED)
-    for _ in range(40):
-        masks = get_action_masks(env)
-        expected = np.stack([env.envs.observer.mask(env.envs.batch.to_game(row)) for row in range(3)])
-        np.testing.assert_array_equal(masks, expected.astype(np.bool_))
-        env.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in masks]))
-    with pytest.raises(IllegalAction):
-        env.step(np.array([forbidden(mask) for mask in env.action_masks()]))
-
-
 @pytest.mark.parametrize("start", ["corners", "open"])
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
@@ -245,17 +226,6 @@ def test_torchrl_sees_the_masks_and_resets_the_games_itself() -> None:
     data["action"] = torch.tensor([forbidden(mask) for mask in data["action_mask"]])
     with pytest.raises(IllegalAction):
         env.step(data)
-
-
-@in_torchrl
-@pytest.mark.parametrize("name", ["Solitaire", "VsOpponents", "Text"])
-def test_torchrl_makes_the_environments_by_their_ids(name: str) -> None:
-    """It passes ``frameskip`` to every environment first."""
-    recipe("torchrl_ppo", "torchrl")
-    from torchrl.envs import GymEnv
-
-    options = {"opponents": "greedy"} if name == "VsOpponents" else {}
-    assert GymEnv(f"Quincunx/{name}-v0", **options).reset()["done"].tolist() == [False]
 
 
 @in_torchrl

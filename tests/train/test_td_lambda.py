@@ -29,7 +29,6 @@ from quincunx_env.registry import make_observer, spec_of
 from train.common import checkpoint
 from train.common.opponents import Member, Pool
 from train.common.options import read_options
-from train.common.run import Run
 from train.common.timer import PhaseTimer
 from train.td_lambda import training
 from train.td_lambda.learning import learn
@@ -217,30 +216,6 @@ def test_processes_play_what_one_process_plays() -> None:
                 assert len(one.results) == 2
         with pytest.raises(KeyError, match="trunk"):
             start(Job(options, [{}], pool, shares))()
-
-
-@pytest.mark.slow
-def test_the_number_of_processes_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three shares of each variant played by none, one and two processes; the last run is resumed halfway."""
-    monkeypatch.chdir(tmp_path)
-    options = replace(TINY, shares=3, checkpoint_every=2)
-    cards = [main(replace(options, name=f"with{number}", workers=number)) for number in (0, 1)]
-    real = Run.record
-
-    def stop(run: Run) -> None:
-        real(run)
-        if run.done == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Run, "record", stop)
-    with pytest.raises(KeyboardInterrupt):
-        main(replace(options, name="with2", workers=2))
-    monkeypatch.setattr(Run, "record", real)
-    cards.append(main(replace(options, name="with2", workers=2, resume=True)))
-    weights = {(tmp_path / f"runs/with{number}/with{number}.safetensors").read_bytes() for number in range(3)}
-    assert len(weights) == 1
-    assert cards[0]["pool"] == cards[1]["pool"] == cards[2]["pool"] != {}
-    assert cards[0]["steps"] == cards[2]["steps"]
 
 
 @pytest.mark.slow

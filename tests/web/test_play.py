@@ -370,20 +370,6 @@ def at_the_end(server: Running, rules: Rules, *opponents: str) -> str:
     return f"{server.link}game/{server.games.start(session).name}"
 
 
-def test_the_complete_rules_are_a_page_with_a_way_back(page: Page, server: Running) -> None:
-    begin(page, server)
-    address = page.url
-    page.get_by_role("button", name="Rules").click()
-    page.get_by_role("link", name="The complete rules").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("The rules")
-    expect(page.get_by_role("table").first).to_be_visible()
-    page.get_by_role("link", name="an index").click()
-    expect(page.locator("#index-of-rulings")).to_be_in_viewport()
-    page.evaluate("scrollTo(0, 0)")
-    page.get_by_role("link", name="Back to the game").click()
-    expect(page).to_have_url(address)
-
-
 def test_the_next_person_uncovers_the_hand(page: Page, server: Running) -> None:
     begin(page, server, "players", opponent1="human")
     for seat in range(2):

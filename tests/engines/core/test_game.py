@@ -151,15 +151,6 @@ def test_other_plays_and_announcements_are_illegal(value: Any) -> None:
     assert state_of(game) == before
 
 
-def test_the_error_of_a_play_by_name_and_place_says_how_to_convert_them() -> None:
-    game = new_game(Rules(num_players=2), 0)
-    with pytest.raises(IllegalAction) as error:
-        game.play("2MK", (0, 1))
-    message = str(error.value)
-    assert message.startswith("card and cell must be integers, got '2MK' and (0, 1): parse_card returns the id")
-    assert message.endswith("the cell at (row, column) is row * 5 + column")
-
-
 # --- The end of a round ----------------------------------------------------------------------------------------------
 
 MATCHES: dict[str, BaseRules] = {

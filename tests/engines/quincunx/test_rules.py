@@ -13,7 +13,7 @@ import pytest
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
-from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
@@ -190,7 +190,10 @@ def test_penalties() -> None:
     ("least", "most", "rating"), [(-300, 79, 1), (80, 99, 2), (100, 119, 3), (120, 149, 4), (150, 500, 5)]
 )
 def test_ratings(least: int, most: int, rating: int) -> None:
-    """A lost round ranks below all finished ones."""
+    """A lost round ranks below all finished ones; of one round and of many."""
+    every = np.arange(least, most + 1)
+    assert (ratings(every, np.zeros(len(every), np.bool_)) == rating).all()
+    assert not ratings(every, np.ones(len(every), np.bool_)).any()
     for points in range(least, most + 1):
         assert scoring.rating(points, lost=False) == scorer.rating(points, lost=False) == rating
         assert scoring.rating(points, lost=True) == scorer.rating(points, lost=True) == 0
@@ -384,17 +387,4 @@ def test_open_counts_through_game() -> None:
                 twin.play(twin.legal_cards()[0], cell)
                 following.append(twin)
         level = following
-    assert counts == WAYS
-
-
-def test_open_counts_through_batch() -> None:
-    rules = Rules(num_players=3, start="open")
-    batch = Batch(rules, 1)
-    batch.reset(seed=0)
-    counts = []
-    for _ in WAYS:
-        rows, cells = np.nonzero(batch.cell_mask)
-        counts.append(len(rows))
-        batch = batch.fork(rows)
-        batch.step(batch.card_mask.argmax(axis=1) * rules.num_cells + cells)
     assert counts == WAYS
