@@ -35,11 +35,12 @@ test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each s
 test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
 
-test-clients: $(FULL) .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
+test-clients: $(FULL) .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-openspiel/.ready .venv-rllib/.ready  ## programs of other libraries; writes docs/clients.csv
 	$(RUN) pytest -m "clients and not slow" tests/clients $(ARGS)
 	.venv-clients-agilerl/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 	.venv-clients-jax/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 	.venv-openspiel/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
+	.venv-rllib/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 
 docs: $(FULL)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
 	$(RUN) docs.generate

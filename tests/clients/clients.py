@@ -7,6 +7,7 @@ the sake of this package.
 from dataclasses import dataclass
 
 FLAT = "Quincunx/SolitaireFlat-v0"
+MASKED = "Quincunx/SolitaireMasked-v0"
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Client:
         glue: lines that a user writes besides it.
         program: Python, executed in an empty folder.
         learns: whether the program takes an id and a number of steps as arguments, and learns for so long.
+        masked: whether it knows the mask.
     """
 
     library: str
@@ -30,12 +32,157 @@ class Client:
     glue: int
     program: str
     learns: bool = False
+    masked: bool = False
 
     @property
     def name(self) -> str:
         """For the ids of tests."""
         return f"{self.library}-{self.entry}".replace(" ", "")
 
+
+MASKABLE_PPO = """
+import sys
+
+from gymnasium.wrappers import TransformReward
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.utils import LinearSchedule
+
+name, steps = sys.argv[1], int(sys.argv[2])
+envs = make_vec_env(name, n_envs=512, wrapper_class=lambda env: TransformReward(env, lambda reward: 0.02 * reward))
+model = MaskablePPO(
+    "MlpPolicy",
+    envs,
+    n_steps=12,
+    batch_size=1024,
+    n_epochs=2,
+    gamma=1.0,
+    gae_lambda=0.7,
+    learning_rate=LinearSchedule(0.002, 0.0, 1.0),
+    policy_kwargs={"net_arch": [256, 256]},
+)
+assert model.learn(steps).num_timesteps >= steps
+"""
+
+TIANSHOU_MASKED = """
+import sys
+
+import gymnasium
+from gymnasium.wrappers import TransformObservation
+from tianshou.algorithm import DQN
+from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Collector, CollectStats, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv
+from tianshou.trainer import OffPolicyTrainerParams
+from tianshou.utils.net.common import Net
+
+name, steps, number = sys.argv[1], int(sys.argv[2]), 8
+
+
+def make():
+    env = gymnasium.make(name)
+    space = gymnasium.spaces.Dict(obs=env.observation_space["observation"], mask=env.observation_space["action_mask"])
+    return TransformObservation(env, lambda seen: {"obs": seen["observation"], "mask": seen["action_mask"] == 1}, space)
+
+
+env = make()
+policy = DiscreteQLearningPolicy(
+    model=Net(state_shape=env.observation_space["obs"].shape, action_shape=env.action_space.n, hidden_sizes=[256, 256]),
+    action_space=env.action_space, observation_space=env.observation_space, eps_training=0.05,
+)
+learner = DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=500)
+collector = Collector[CollectStats](policy, DummyVectorEnv([make] * number), VectorReplayBuffer(20_000, number))
+learner.run_training(OffPolicyTrainerParams(
+    training_collector=collector, max_epochs=1, epoch_num_steps=steps, batch_size=64, verbose=False,
+    collection_step_num_env_steps=80, update_step_num_gradient_steps_per_sample=0.1,
+))
+"""
+
+TORCHRL_PPO = """
+import sys
+
+import torch
+from tensordict.nn import TensorDictModule
+from torchrl.collectors import Collector
+from torchrl.data import LazyTensorStorage, ReplayBuffer, SamplerWithoutReplacement
+from torchrl.envs import ActionMask, Compose, DTypeCastTransform, GymEnv, RewardScaling, SerialEnv, TransformedEnv
+from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+name, steps, batch = sys.argv[1], int(sys.argv[2]), 512
+env = TransformedEnv(
+    SerialEnv(32, lambda: GymEnv(name, categorical_action_encoding=True)),
+    Compose(
+        DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]), ActionMask(), RewardScaling(0.0, 0.02)
+    ),
+)
+size, actions = env.observation_spec["observation"].shape[-1], env.action_spec.space.n
+network = [MLP(size, out, num_cells=[256, 256], activation_class=torch.nn.Tanh) for out in (actions, 1)]
+actor = ProbabilisticActor(
+    TensorDictModule(network[0], in_keys=["observation"], out_keys=["logits"]),
+    in_keys={"logits": "logits", "mask": "action_mask"}, distribution_class=MaskedCategorical, return_log_prob=True,
+)
+critic = ValueOperator(network[1], in_keys=["observation"])
+advantage = GAE(gamma=1.0, lmbda=0.7, value_network=critic)
+loss = ClipPPOLoss(actor, critic, entropy_coeff=0.0, critic_coeff=0.5, loss_critic_type="l2", normalize_advantage=True)
+optimizer = torch.optim.Adam(loss.parameters(), lr=2e-3)
+buffer = ReplayBuffer(storage=LazyTensorStorage(6 * batch), sampler=SamplerWithoutReplacement(), batch_size=batch)
+total = max(steps // (6 * batch), 1)
+for update, data in enumerate(Collector(env, actor, frames_per_batch=6 * batch, total_frames=total * 6 * batch)):
+    optimizer.param_groups[0]["lr"] = 2e-3 * (1 - update / total)
+    with torch.no_grad():
+        advantage(data)
+    buffer.empty()
+    buffer.extend(data.reshape(-1))
+    for part in [part for _ in range(2) for part in buffer]:
+        losses = loss(part)
+        optimizer.zero_grad()
+        (losses["loss_objective"] + losses["loss_critic"]).backward()
+        torch.nn.utils.clip_grad_norm_(loss.parameters(), 0.5)
+        optimizer.step()
+"""
+
+RLLIB = """
+import sys
+
+import gymnasium
+import numpy as np
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.tune.registry import register_env
+
+name, steps = sys.argv[1], int(sys.argv[2])
+
+
+def make(config):
+    env = gymnasium.make(name)
+    seen, mask = env.observation_space["observation"], env.observation_space["action_mask"]
+    mask = gymnasium.spaces.Box(0.0, 1.0, mask.shape, np.float32)
+    env = gymnasium.wrappers.TransformObservation(
+        env,
+        lambda both: {"observations": both["observation"], "action_mask": both["action_mask"].astype(np.float32)},
+        gymnasium.spaces.Dict(action_mask=mask, observations=seen),
+    )
+    return gymnasium.wrappers.TransformReward(env, lambda reward: 0.02 * reward)
+
+
+register_env("masked", make)
+config = PPOConfig().environment("masked").env_runners(num_env_runners=0, num_envs_per_env_runner=64)
+config.rl_module(rl_module_spec=RLModuleSpec(
+    ActionMaskingTorchRLModule, model_config={"head_fcnet_hiddens": [256, 256], "head_fcnet_activation": "tanh"}
+))
+config.training(
+    gamma=1.0, lambda_=0.7, lr=[[0, 2e-3], [steps, 0.0]], train_batch_size_per_learner=6_144, minibatch_size=1_024,
+    num_epochs=2, use_kl_loss=False,
+)
+algorithm = config.build_algo()
+while algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
+    pass
+algorithm.stop()
+"""
 
 RANDOM = """
 import sys
@@ -229,6 +376,33 @@ assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else ag
 """
 
 CLIENTS = (
+    Client(
+        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the settings above", FLAT, 0, MASKABLE_PPO),
+        learns=True,
+        masked=True,
+    ),
+    Client(
+        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO", FLAT, 0),
+        SB3.format(module="sb3_contrib", algorithm="MaskablePPO"),
+        learns=True,
+        masked=True,
+    ),
+    Client("TorchRL", ("torchrl",), "PPO, MaskedCategorical", MASKED, 1, TORCHRL_PPO, learns=True, masked=True),
+    Client("Ray RLlib", ("ray",), "PPO, ActionMaskingTorchRLModule", MASKED, 7, RLLIB, learns=True, masked=True),
+    Client("Tianshou", ("tianshou",), "DQN", MASKED, 2, TIANSHOU_MASKED, learns=True, masked=True),
+    Client(
+        *("AgileRL", ("agilerl",), "DQN", FLAT, 0),
+        AGILERL.format(
+            algorithm="DQN", kind="off", options=', illegal="raise"', agent="", memory="ReplayBuffer(max_size=20_000), "
+        ),
+        learns=True,
+        masked=True,
+    ),
+    Client(
+        *("stable-baselines3", ("stable_baselines3",), "PPO, the settings above", FLAT, 0),
+        MASKABLE_PPO.replace("sb3_contrib", "stable_baselines3").replace("MaskablePPO", "PPO"),
+        learns=True,
+    ),
     Client("Gymnasium", ("gymnasium",), "uniformly random actions", FLAT, 0, RANDOM, learns=True),
     *(
         Client(library, (package,), algorithm, FLAT, 0, SB3.format(module=module, algorithm=algorithm), learns=True)
@@ -247,13 +421,6 @@ CLIENTS = (
     Client("SuperSuit", ("supersuit",), "frame_stack_v1", "quincunx_v0", 1, SUPERSUIT),
     Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
     Client("Shimmy", ("shimmy", "open_spiel"), "OpenSpielCompatibilityV0", "python_quincunx_mini", 1, SHIMMY),
-    Client(
-        *("AgileRL", ("agilerl",), "DQN with masks", FLAT, 0),
-        AGILERL.format(
-            algorithm="DQN", kind="off", options=', illegal="raise"', agent="", memory="ReplayBuffer(max_size=20_000), "
-        ),
-        learns=True,
-    ),
     Client(
         *("AgileRL", ("agilerl",), "PPO", FLAT, 0),
         AGILERL.format(algorithm="PPO", kind="on", options="", agent=", num_envs=4", memory=""),

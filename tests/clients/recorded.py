@@ -1,11 +1,10 @@
-"""An id that writes the scores of a learner's rounds to a file, whatever the library."""
+"""Ids that write the scores of a learner's rounds to a file, whatever the library."""
 
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 
-NAME = "Recorded/SolitaireFlat-v0"
 FILE = Path("scores.txt")
 
 
@@ -21,8 +20,14 @@ class Recorded(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info
 
 
-def make(**options: Any) -> Recorded:
-    return Recorded(gymnasium.make("quincunx_env:Quincunx/SolitaireFlat-v0", **options))
+def make(recorded: str = "", **options: Any) -> Recorded:
+    return Recorded(gymnasium.make(f"quincunx_env:{recorded}", **options))
 
 
-gymnasium.register(NAME, entry_point=make)
+def name_of(recorded: str) -> str:
+    """Return the id of the environment with this id and a file of scores."""
+    return f"Recorded{recorded[recorded.index('/') :]}"
+
+
+for name in ("Quincunx/SolitaireFlat-v0", "Quincunx/SolitaireMasked-v0"):
+    gymnasium.register(name_of(name), entry_point=make, kwargs={"recorded": name})

@@ -16,9 +16,9 @@ from tests.clients.clients import CLIENTS, Client
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "clients.csv"
-COLUMNS = ("library", "version", "what runs", "environment", "glue", "result", "score")
+COLUMNS = ("library", "version", "what runs", "environment", "mask", "glue", "result", "steps", "score")
 
-STEPS = 100_000
+STEPS = 300_000
 MOST_STEPS = 12
 """Steps of the longest round."""
 
@@ -38,10 +38,10 @@ def test_a_program_of_a_library_runs(client: Client, tmp_path: Path) -> None:
 @pytest.mark.parametrize("client", [client for client in CLIENTS if client.learns], ids=lambda client: client.name)
 def test_a_learner_plays_all_steps(client: Client, tmp_path: Path) -> None:
     """The mean score of its last rounds is written; a learner need not learn."""
-    run(client, tmp_path, f"{recorded.__name__}:{recorded.NAME}", STEPS, timeout=3_600)
+    run(client, tmp_path, f"{recorded.__name__}:{recorded.name_of(client.env)}", STEPS, timeout=7_200)
     scores = np.loadtxt(tmp_path / recorded.FILE)
     assert len(scores) >= STEPS / MOST_STEPS
-    write(client, score=f"{scores[-LAST:].mean():.1f}")
+    write(client, steps=f"{STEPS:,}", score=f"{scores[-LAST:].mean():.1f}")
 
 
 def run(client: Client, folder: Path, name: str, steps: int, timeout: float) -> None:
@@ -64,11 +64,12 @@ def write(client: Client, **cells: str) -> None:
     with TABLE.open(encoding="utf-8", newline="") as file:
         rows = {(row["library"], row["what runs"]): row for row in csv.DictReader(file)}
     named = {"library": client.library, "what runs": client.entry}
-    known = named | {"environment": f"`{client.env}`", "glue": str(client.glue)}
+    mask = "yes" if client.masked else "no" if client.learns else ""
+    known = named | {"environment": f"`{client.env}`", "mask": mask, "glue": str(client.glue)}
     key = client.library, client.entry
     old = rows.get(key, dict.fromkeys(COLUMNS, ""))
     rows[key] = old | known | cells
     if rows[key]["version"] != old["version"] or rows[key]["result"] != "runs":
-        rows[key]["score"] = ""  # of another version, or of a program that no longer runs
+        rows[key]["steps"] = rows[key]["score"] = ""  # of another version, or of a program that no longer runs
     order = [*dict.fromkeys([*((client.library, client.entry) for client in CLIENTS), *rows])]
     write_csv(TABLE, COLUMNS, ([rows[key][column] for column in COLUMNS] for key in order if key in rows))

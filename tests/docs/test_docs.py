@@ -30,6 +30,7 @@ from quincunx_env import Batch, Rules
 from quincunx_env.arena.evaluation import COLUMNS
 from quincunx_env.arena.games import Games
 from quincunx_env.render.svg import font
+from tests.clients.clients import MASKABLE_PPO
 from tests.docs import test_language as language
 from tests.pictures import TOLERANCE, difference
 
@@ -320,6 +321,13 @@ def users_pages() -> set[Path]:
 def words(pages: set[Path]) -> int:
     """Count words, without the lines of tables."""
     return sum(any(map(str.isalnum, word)) for page in pages for word in page.read_text(encoding="utf-8").split())
+
+
+def test_the_settings_on_the_page_are_those_that_were_run() -> None:
+    page = (ROOT / "docs" / "libraries.md").read_text(encoding="utf-8")
+    beginning, settings = MASKABLE_PPO.split("name, steps = sys.argv[1], int(sys.argv[2])\n")
+    assert beginning.removeprefix("\nimport sys\n\n") in page
+    assert settings.partition("assert")[0] in page
 
 
 def test_pages_are_short() -> None:
