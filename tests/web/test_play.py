@@ -440,16 +440,17 @@ def test_todays_deal_is_marked_counted_and_shared(open_page: OpenPage, server: R
     expect(page.locator(".first")).to_contain_text("You have played it")
 
 
+@pytest.mark.parametrize("size", ["390x664", "844x390"])
 @pytest.mark.parametrize(("rules", "opponents"), [(Rules(), []), (Rules(4), ["greedy"] * 3)], ids=str)
 def test_the_replay_on_a_phone_shows_grid_points_and_suits(
-    open_page: OpenPage, server: Running, rules: Rules, opponents: list[str]
+    open_page: OpenPage, server: Running, rules: Rules, opponents: list[str], size: str
 ) -> None:
-    page = open_page("390x664", has_touch=True, is_mobile=True)
+    page = open_page(size, has_touch=True, is_mobile=True)
     page.goto(f"{at_the_end(server, rules, *opponents)}/replay")
     page.get_by_role("button", name="Next").tap()
     controls = page.locator(".controls").bounding_box()
     assert controls is not None
-    assert controls["y"] + controls["height"] <= 664
+    assert controls["y"] + controls["height"] <= int(size.partition("x")[2])
     for part in (*page.locator("#grid .cell").all(), *page.locator("#points output").all(), page.locator("#caption")):
         box = part.bounding_box()
         assert box is not None
