@@ -204,5 +204,5 @@ class FeatureModule(Protocol):
         ...
 
     def shortlist(self, rules: Any, observation: Pieces, mask: Bools, count: int) -> Bools:
-        """Return the ``count`` actions that the heuristic prefers, bool [n, A]. Equals of the last are included."""
+        """Return the heuristic's ``count`` best legal actions, bool [n, A]. Equals of the last count; 0 means all."""
         ...

@@ -48,7 +48,8 @@ class AgentSpec(NamedTuple):
     single_round: Mapping[str, Any]
     """Options of a single round of the same cards, without announcements."""
     plays_so_far: Callable[[Pieces, Mapping[str, Any], Any], tuple[Ints, Ints, Ints]]
-    """Face-up cards, cards played and actions of a round, from the observation of one game, its counts and rules."""
+    """Cards face up before the first play, cards played [T] and actions [T] of a round, int64. They follow from the
+    observation of one game, its named counts and its rules."""
     features: FeatureModule
     """Features of afterstates, which value networks read."""
     rollout_policy: RolloutPolicy

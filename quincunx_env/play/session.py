@@ -183,14 +183,13 @@ class Session:
     A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it reads an action and
     calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and each step of `hints` may take long. They
     leave the game as it is and may run in another thread. Discard results if the number of turns has changed since.
+    An agent's action is a function of the position, also after an undo.
 
     Args:
         rules: the rules of the game.
         players: by seat: an agent, its name as `quincunx_env.policies.resolve` takes it, or None for a human.
         dealt: the seed of the deals, or the deals; a random seed by default.
         adviser: the agent that `hints` calls, or its name.
-        seed: of the agents' generators. An agent's action is a function of the seed and the position, also after an
-            undo.
 
     Raises:
         ValueError: if an agent is unknown or cannot play by these rules, or the number of players is wrong.
@@ -210,7 +209,6 @@ class Session:
         players: Sequence[Agent | str | None],
         dealt: Seeded | Deals | None = None,
         adviser: Agent | str | None = None,
-        seed: int = 0,
     ) -> None:
         if len(players) != rules.num_players:
             raise ValueError(f"these rules have {rules.num_players} seats, got {len(players)} players")
@@ -221,7 +219,6 @@ class Session:
         self._policies = [_policy(player, rules) for player in players]
         self._adviser = _policy(adviser, rules)
         self._dealt = Seeded(int(np.random.default_rng().integers(2**31))) if dealt is None else dealt
-        self._seed = seed
         self._policy_lock = Lock()  # policies may keep state between calls: one call at a time
         self._observer = make_observer(rules, preview=True)
         self.turns: list[RecordedAction] = []
@@ -234,17 +231,16 @@ class Session:
         record: Record,
         players: Sequence[Agent | str | None],
         adviser: Agent | str | None = None,
-        seed: int = 0,
     ) -> Self:
         """Continue a recorded game from its last action."""
-        session = cls(record.rules, players, record.dealt, adviser, seed)
+        session = cls(record.rules, players, record.dealt, adviser)
         for action in record.actions:
             session.play(action)
         return session
 
     def new_game(self) -> Self:
         """Start a session with the same players and a new deal."""
-        return type(self)(self.rules, self._players, None, self._adviser_agent, self._seed)
+        return type(self)(self.rules, self._players, None, self._adviser_agent)
 
     # --- Seats -------------------------------------------------------------------------------------------------------
 
@@ -379,7 +375,7 @@ class Session:
     def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
         """Return a policy's action after ``number`` actions. It is one of the actions of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
-        rng = np.random.default_rng([self._seed, game.mover, number])
+        rng = np.random.default_rng([0, game.mover, number])
         with self._policy_lock:
             return int(policy(observation, mask[None].copy(), rng)[0])
 

@@ -191,7 +191,7 @@ class Font(NamedTuple):
     """The same, for ranks and numbers."""
 
     def letters(self, words: str, weight: Weight) -> list[str]:
-        """Convert words to letters that the font has. Others lose their accents, or become ``?``."""
+        """Convert words to letters that the font has. Others lose accents or become ``?``; a hyphen is a minus."""
         if weight == "print":
             words = words.replace("-", MINUS)
         known = self.text if weight == "text" else self.print

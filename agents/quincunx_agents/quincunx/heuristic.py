@@ -365,7 +365,7 @@ def _set_up(
     cards: Ints,
     cells: Ints,
 ) -> tuple[Floats, Floats]:
-    """Return ``setups`` and ``setups_unseen``, float32 [m] each. A third card can then complete these bonuses."""
+    """Return ``setups`` and ``setups_unseen``, float32 [m] each. They are bonuses that a third card can complete."""
     num_cards, num_cells = hand.shape[1], len(geometry.second)
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
     in_hand, not_seen = hand @ is_rank, unseen @ is_rank / np.maximum(unseen.sum(axis=1), 1)[:, None]

@@ -48,18 +48,7 @@ def base_variant(rules: Rules) -> str:
 
 
 def plays_so_far(position: Pieces, counts: Mapping[str, Any], rules: Rules) -> tuple[Ints, Ints, Ints]:
-    """Read the round so far from an observation of one game.
-
-    Args:
-        position: the observation.
-        counts: its named counts.
-        rules: of the game.
-
-    Returns:
-        face_up: the cards that lay on the grid before the first play, int64.
-        cards: the cards played, int64 [T].
-        actions: the actions, int64 [T].
-    """
+    """Read the round so far from an observation; see `quincunx_agents.agent_specs.AgentSpec`."""
     board, order = position["board"].astype(np.int64), position["order"]
     cells = np.argsort(order, kind="stable")[(order <= 0).sum() :]
     return board[order == 0], board[cells], board[cells] * rules.num_cells + cells

@@ -85,7 +85,7 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 @cache
 def _missed(backend: Backend = NUMPY) -> Floats:
-    """Return the opponent's chance to miss some cards, [held, cards]. ``held`` cards are in hand, the others unseen."""
+    """Return the chance that the opponent holds none of some cards, [held, cards]. Axes: its hand, these cards."""
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]

@@ -24,17 +24,6 @@ def base_variant(rules: Rules) -> str:
 
 
 def plays_so_far(position: Pieces, counts: Mapping[str, Any], rules: Rules) -> tuple[Ints, Ints, Ints]:
-    """Read the deal so far from an observation of one game.
-
-    Args:
-        position: the observation.
-        counts: its named counts.
-        rules: of the game.
-
-    Returns:
-        face_up: the starter, int64 [1].
-        cards: the cards played, int64 [T].
-        actions: the actions, which are the cards, int64 [T].
-    """
+    """Read the deal so far, as `quincunx_agents.agent_specs.AgentSpec` says. The starter alone lay face up."""
     cards = position["board"].astype(np.int64)[list(SPIRAL[: 1 + counts["ply"]])]
     return cards[:1], cards[1:], cards[1:]
