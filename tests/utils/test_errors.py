@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -53,3 +56,47 @@ def test_a_missing_library_is_named_with_its_extra(capsys: pytest.CaptureFixture
     assert end.value.code == 2
     expected = 'error: this program needs no_such_library: pip install "quincunx_env[train]"\n'
     assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "busy",
+    ["hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)", "exec('try: time.sleep(60)\\nfinally: time.sleep(60)')"],
+)
+def test_a_second_signal_ends_the_process_whatever_it_does(number: signal.Signals, busy: str) -> None:
+    program = f"""
+import hashlib, time
+from quincunx_env.utils.errors import one_line_errors
+with one_line_errors():
+    print("calling", flush=True)
+    {busy}
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "calling\n"
+        time.sleep(0.5)
+        for _ in range(2 if number == signal.SIGTERM else 1):  # ``timeout`` sends two at once
+            process.send_signal(number)
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)
+            process.send_signal(number)
+            assert process.wait(20) == 128 + number
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_signals_of_a_fork_are_its_own() -> None:
+    program = """
+import os, signal, time
+from quincunx_env.utils.errors import one_line_errors
+with one_line_errors():
+    for _ in range(2):
+        if (child := os.fork()) == 0:
+            time.sleep(60)
+        time.sleep(0.3)
+        os.kill(child, signal.SIGTERM)
+        os.waitpid(child, 0)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
