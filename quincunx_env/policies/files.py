@@ -15,7 +15,7 @@ A reader whose library executes code in the file loads trusted files only, and r
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -27,10 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import NotFiniteError, Policy, policy_for
+from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
 from quincunx_env.utils.errors import printable
+from quincunx_env.utils.processes import TimedProcess
 
 GROUP = "quincunx_env.policies.files"
 """The group of entry points."""
@@ -63,6 +64,19 @@ def readers() -> dict[str, EntryPoint]:
     """Return the readers of all installed packages, by suffix. None of them is imported."""
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
+
+def not_installed() -> str:
+    """Say how to install the package. It is empty if that is installed."""
+    root = Path(__file__).parents[2]
+    source = root if (root / "pyproject.toml").exists() else "quincunx_env"
+    return "" if readers() else f"quincunx_env is not installed, so policies have no names: pip install {source}"
+
+
+APART = (".onnx",)
+"""Kinds of files that may compute for any time. They run in another process, within `LIMIT`, without a generator."""
+
+LIMIT = 300.0
+"""Seconds for a call of a policy from a file in another process. Not tuned."""
 
 MAX_REASON = 300
 """Characters of another library's message that are quoted."""
@@ -127,8 +141,8 @@ class PolicyFile:
         Raises:
             PolicyFileError: if the file is damaged or has changed, needs a library or trust, or is of other rules.
         """
-        kind = _ValuedFilePolicy if hasattr(_policy(self, rules), "action_values") else _FilePolicy
-        return kind(self, rules)
+        policy = _FilePolicy(self, rules)
+        return _ValuedFilePolicy(self, rules) if policy.ask(_has_values) else policy
 
     def _find_kind(self) -> str:
         path = self.location
@@ -139,6 +153,8 @@ class PolicyFile:
                 raise PolicyFileError(f"{self.path} is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}")
             return FOLDER
         if path.suffix.lower() not in readers():
+            if way_out := not_installed():
+                raise PolicyFileError(f"{self.path} cannot be read: {way_out}")
             kinds = ", ".join(f"*{suffix}" for suffix in readers() if suffix != FOLDER)
             raise PolicyFileError(f"{self.path} is not a policy: files of policies are {kinds}")
         return path.suffix.lower()
@@ -155,7 +171,7 @@ class _FilePolicy:
 
     def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
         self._source = file, rules
-        self._policy: Any = _policy(file, rules)
+        self._policy = None if file.kind in APART else _policy(file, rules)
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
@@ -163,11 +179,17 @@ class _FilePolicy:
         """Choose legal actions, int64 [n].
 
         Raises:
-            PolicyFileError: if the model computes NaN or infinite numbers.
+            PolicyFileError: if the model fails, or takes longer than `LIMIT`.
         """
+        actions: npt.NDArray[np.int64] = self.ask(_choose, observation, mask, rng=rng)
+        return actions
+
+    def ask(self, function: Callable[..., Any], *position: Any, rng: np.random.Generator | None = None) -> Any:
+        """Call a function with the policy, a position and the generator."""
         with _naming(self._source[0]):
-            actions: npt.NDArray[np.int64] = self._policy(observation, mask, rng)
-            return actions
+            if self._policy is not None:
+                return function(self._policy, *position, rng)
+            return _process(os.getpid()).run(LIMIT, _answer, *self._source, function, *position)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._source
@@ -180,19 +202,51 @@ class _ValuedFilePolicy(_FilePolicy):
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
         """Return values of all actions, floating [n, actions]; raises as a call."""
-        with _naming(self._source[0]):
-            values: npt.NDArray[np.floating] = self._policy.action_values(observation, mask, rng)
-            return values
+        values: npt.NDArray[np.floating] = self.ask(_values, observation, mask, rng=rng)
+        return values
+
+
+@cache
+def _process(parent: int) -> TimedProcess:
+    """Return the process for files `APART`. A fork has another one than its parent."""
+    return TimedProcess()
+
+
+def _answer(file: PolicyFile, rules: BaseRules, function: Callable[..., Any], *position: Any) -> Any:
+    with _naming(file):
+        return function(_policy(file, rules), *position, None)
+
+
+def _has_values(policy: Policy, rng: None) -> bool:
+    return hasattr(policy, "action_values")
+
+
+def _choose(policy: Policy, *position: Any) -> npt.NDArray[Any]:
+    actions, rows = np.asarray(policy(*position)), len(position[1])
+    if actions.shape != (rows,) or actions.dtype.kind not in "iu":
+        raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for {rows} positions")
+    return actions
+
+
+def _values(policy: Any, *position: Any) -> npt.NDArray[Any]:
+    values: npt.NDArray[Any] = policy.action_values(*position)
+    return values
 
 
 @contextmanager
 def _naming(file: PolicyFile) -> Iterator[None]:
-    """Let a network overflow without warnings. If it cannot choose any more, the error names its file."""
+    """Let a network overflow without warnings, and name the file in errors. Libraries raise anything for a bad file."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
-    except NotFiniteError as error:
-        raise PolicyFileError(f"{file.path} cannot be used: {error}") from error
+    except PolicyFileError:
+        raise
+    except Exception as error:
+        reason = printable(" ".join(str(error).split()))[:MAX_REASON]
+        if not isinstance(error, ModuleNotFoundError | RuntimeError | ValueError | TimeoutError | ChildProcessError):
+            reason = ": ".join(filter(None, (type(error).__name__, reason)))
+        named = reason if reason.startswith(file.path) else f"{file.path} cannot be used: {reason}"
+        raise PolicyFileError(named) from error
 
 
 @lru_cache(maxsize=MAX_LOADED)
@@ -227,29 +281,14 @@ def _load(file: PolicyFile) -> Any:
 @lru_cache(maxsize=MAX_LOADED)
 def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
     """Load the policy in a file, and try it on two deals."""
-    try:
+    with _naming(file):
         policy = policy_for(_load(file), rules)
         observer = make_observer(rules, preview=True)
         games = observer.make_batch(2)
         games.reset(seed=[0, 1])
-        with _naming(file):
-            actions = np.asarray(policy(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
-        if actions.shape != (2,) or actions.dtype.kind not in "iu":
-            raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for two positions")
+        actions = _choose(policy, observer.observe_batch(games), games.mask, np.random.default_rng(0))
         if not games.is_legal(actions).all():
             raise ValueError(
                 f"it chooses the actions {actions.tolist()}, which are not legal at the beginning of two games"
             )
-    except PolicyFileError:
-        raise
-    except Exception as error:  # libraries raise anything for a damaged file
-        reason = printable(" ".join(str(error).split()))[:MAX_REASON]
-        reason = (
-            reason
-            if isinstance(error, ModuleNotFoundError | RuntimeError | ValueError)
-            else f"{type(error).__name__}: {reason}"
-        )
-        raise PolicyFileError(
-            reason if reason.startswith(file.path) else f"{file.path} cannot be used: {reason}"
-        ) from error
-    return policy
+        return policy

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quincunx_env.core.policy import Agent
-from quincunx_env.policies.files import PolicyFile, is_path, same
+from quincunx_env.policies.files import PolicyFile, is_path, not_installed, same
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
@@ -59,6 +59,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     else:
         entries = registered_policies()
         if policy not in entries:
+            if problem := not_installed():
+                raise ValueError(f"unknown policy {policy!r}: {problem}")
             known = ", ".join(entries) or "none"
             meant = "".join(f"did you mean {each!r}? " for each in get_close_matches(policy, entries, n=1))
             raise ValueError(
@@ -77,7 +79,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         found = pkgutil.resolve_name(path)
         found = found if opponent is None else found(opponent)
     except Exception as error:  # importing a module of another package may raise anything
-        raise ValueError(f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}") from error
+        reason = "; ".join(filter(None, (f"{type(error).__name__}: {error}", not_installed())))
+        raise ValueError(f"policy {policy!r}{origin} cannot be imported: {reason}") from error
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
 
 

@@ -93,7 +93,7 @@ if hasattr(os, "register_at_fork"):  # otherwise signals of a fork would be the 
 
 @contextmanager
 def _second_signal_ends() -> Iterator[None]:
-    """End the process at a second signal, also in a library whose call Python cannot interrupt."""
+    """End the process at a second signal, even in C code."""
     reader, writer = socket.socketpair()
     writer.setblocking(False)
 

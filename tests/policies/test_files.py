@@ -19,7 +19,15 @@ from quincunx_env.arena import compare, evaluate, evaluate_all
 from quincunx_env.cli import main
 from quincunx_env.core.policy import NotFiniteError
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
-from quincunx_env.policies import PolicyFile, PolicyFileError, by_display_name, display_name, resolve, split_name
+from quincunx_env.policies import (
+    PolicyFile,
+    PolicyFileError,
+    by_display_name,
+    display_name,
+    files,
+    resolve,
+    split_name,
+)
 from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import KNOWN_AS
@@ -268,6 +276,7 @@ def test_line_endings_of_a_checkpoints_json_do_not_count(folder: Path) -> None:
 
 
 def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "APART", ())
     for suffix, library, extra in ((".onnx", "onnxruntime", "onnx"), (".zip", "sb3_contrib", "sb3")):
         monkeypatch.setitem(sys.modules, library, None)
         monkeypatch.delitem(sys.modules, readers()[suffix].module, raising=False)

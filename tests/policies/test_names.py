@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -21,7 +22,7 @@ from quincunx_env.arena import compare, evaluate
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.play.session import Session, adviser_name, seat_players
-from quincunx_env.policies import by_display_name, display_name, registered_policies, resolve
+from quincunx_env.policies import by_display_name, display_name, files, names, registered_policies, resolve
 from quincunx_env.registry import make_observer
 
 Install = Callable[..., None]
@@ -160,3 +161,20 @@ def test_display_names() -> None:
         for named in [f"{name}=quincunx_agents.greedy:greedy"], {name: "greedy"}:
             with pytest.raises(ValueError, match=r"^the name of a policy is text of 1 to 1000 printable characters"):
                 by_display_name(named)
+
+
+def test_without_an_installation_the_way_to_one_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As with ``PYTHONPATH`` alone: there are no entry points."""
+    files.readers.cache_clear()
+    for module in (files, names):
+        monkeypatch.setattr(module, "entry_points", lambda **_: ())
+    (tmp_path / "mine.onnx").touch()
+    try:
+        for policy in ("greedy", "best-response:greedy", str(tmp_path / "mine.onnx")):
+            with pytest.raises(ValueError, match=r"quincunx_env is not installed, so .*: pip install /"):
+                resolve(policy)
+        with pytest.raises(ValueError, match="quincunx_env is not installed"):
+            gymnasium.make("quincunx_env:Quincunx/VsOpponents-v0")
+        assert resolve("quincunx_agents.greedy:greedy") is greedy
+    finally:
+        files.readers.cache_clear()

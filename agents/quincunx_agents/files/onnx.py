@@ -11,9 +11,10 @@ two inputs must be called ``mask`` or ``action_mask``: it is the mask.
 | output | [n, actions] | float: scores; illegal actions are masked here |
 | or, if there is none of that shape | [n] | integer: actions |
 
-All weights have to be in the file itself.
+All weights have to be in the file itself. Operators of control flow and random ones are refused.
 """
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("onnx", "an ONNX model"):
+    import onnx
     import onnxruntime
 
 from quincunx_agents.afterstates import Bools, Ints
@@ -39,6 +41,12 @@ DTYPES = {"float": "float32", "double": "float64"}
 EXTERNAL = "session.model_external_initializers_file_folder_path"
 """Setting of ONNX Runtime: the folder of weights in other files, by default the current one. A file has none in it."""
 
+CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
+"""Operators that run a graph, perhaps for ever."""
+
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+"""Operators that draw random numbers, as ``Dropout`` does in training."""
+
 SILENT = 4
 """ONNX Runtime's level of messages on stderr: fatal errors only; others are raised."""
 
@@ -51,8 +59,11 @@ class Model:
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # the arena uses one process for each core
         options.log_severity_level = SILENT
         options.add_session_config_entry(EXTERNAL, str(path))
+        options.add_session_config_entry("session.load_model_format", "ONNX")  # the format whose operators are checked
+        content = path.read_bytes()
+        _require_plain(content)
         try:
-            self.session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+            self.session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             if "external data" in str(error).lower():
                 raise ValueError(
@@ -122,9 +133,23 @@ def read(path: Path, trust: bool) -> Model:
         trust: makes no difference, because nothing is executed.
 
     Raises:
-        ValueError: if it takes other inputs.
+        ValueError: if it takes other inputs, or has operators of control flow or random ones.
     """
     return Model(path)
+
+
+def _require_plain(content: bytes) -> None:
+    """Refuse operators of control flow and random ones. Any operator with a graph in it is one of control flow.
+
+    Raises:
+        ValueError: naming the operator.
+    """
+    model = onnx.load_model_from_string(content)
+    for node in itertools.chain(model.graph.node, *(function.node for function in model.functions)):
+        if node.op_type in CONTROL_FLOW or any(each.HasField("g") or each.graphs for each in node.attribute):
+            raise ValueError(f"it has the operator {node.op_type}: export the model without control flow")
+        if node.op_type in RANDOM or (node.op_type == "Dropout" and any(node.input[2:])):
+            raise ValueError(f"it has the operator {node.op_type}: export the model without random numbers")
 
 
 def _length(axis: Any) -> int | None:

@@ -3,6 +3,10 @@
 import copy
 import pickle
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +14,14 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from quincunx_env.arena import evaluate, explain  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv  # noqa: E402
-from quincunx_env.policies import PolicyFile, PolicyFileError  # noqa: E402
+from quincunx_env.policies import PolicyFile, PolicyFileError, files  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from quincunx_env.registry import make_observer  # noqa: E402
 from tests.policies.test_files import one_line  # noqa: E402
@@ -149,6 +153,7 @@ def test_weights_in_other_files_are_refused(location: str, tmp_path: Path, monke
     if location == "link.bin":
         (folder / location).symlink_to(outside)
     path = save(folder / "model.onnx", location=str(outside) if location == "absolute" else location)
+    monkeypatch.setattr(files, "APART", ())
     for current in (tmp_path, folder):  # ONNX Runtime would look for the weights of a model in memory here
         monkeypatch.chdir(current)
         with pytest.raises(PolicyFileError, match=r"cannot be used: its weights are in other files; save it as one"):
@@ -205,6 +210,127 @@ def test_a_model_that_overflows_later_is_named_in_one_line(
     assert one_line(capfd, "mine=model.onnx").startswith(f"error: {problem}: its weights are damaged or too large")
     with pytest.raises(PolicyFileError, match=re.escape(problem)):
         evaluate("model.onnx", 2)
+
+
+def save_late(path: Path, operators: str) -> str:
+    """Write a model with operators that fail where few actions are legal; returns the path.
+
+    They compute ``late`` from ``few``, negative in the first positions, or from ``many``, which is 0 there.
+    """
+    model = f"""<ir_version: 9, opset_import: ["" : 17]>
+        late (float[n, 71] x, bool[n, {ACTIONS}] mask) => (float[n, {ACTIONS}] scores) {{
+            numbers = Cast <to = 1> (mask)
+            one = Constant <value_ints = [1]> ()
+            legal = ReduceSum (numbers, one)
+            sixty = Constant <value_float = 60.0> ()
+            few = Sub (sixty, legal)
+            positive = Relu (few)
+            many = ReduceMax <keepdims = 0> (positive)
+            {operators}
+            added = Cast <to = 1> (late)
+            scores = Add (numbers, added)
+        }}"""
+    path.write_bytes(onnx.parser.parse_model(model).SerializeToString())
+    return str(path)
+
+
+SQUARE = """
+    hundred = Constant <value_float = 100.0> ()
+    rows = Mul (many, hundred)
+    integer = Cast <to = 7> (rows)
+    length = Reshape (integer, one)
+    shape = Concat <axis = 0> (length, length)
+    power0 = ConstantOfShape (shape)
+    """
+DAYS = (
+    SQUARE + "".join(f"power{n + 1} = MatMul (power{n}, power{n}) " for n in range(999)) + "late = ReduceSum (power999)"
+)
+"""A thousand products of matrices with thousands of rows."""
+
+LATE = {
+    "index": ("row = Cast <to = 7> (many) late = Gather (one, row)", "indices element out of data bounds"),
+    "256 TiB": (
+        """
+        huge = Constant <value_float = 70368744177664.0> ()
+        product = Mul (many, huge)
+        integer = Cast <to = 7> (product)
+        length = Reshape (integer, one)
+        tensor = ConstantOfShape (length)
+        late = ReduceSum (tensor)
+        """,
+        "",
+    ),
+    "days": (DAYS, "no answer within 3 seconds"),
+}
+"""Operators that fail late, and what the error says."""
+
+
+@pytest.mark.parametrize("failure", LATE)
+def test_a_failure_in_any_move_is_one_line_that_names_the_file(
+    failure: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operators, reason = LATE[failure]
+    path = save_late(tmp_path / "late.onnx", operators)
+    assert callable(PolicyFile(path).for_rules(Rules())), "it plays at the beginning"
+    monkeypatch.setattr(files, "LIMIT", 3.0)
+    line = one_line(capfd, f"mine={path}")
+    assert line.startswith(f"error: {path} cannot be used: ")
+    assert reason in line
+    assert evaluate(save(tmp_path / "model.onnx"), 2).scores.shape == (2,), "others go on"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_that_waits_for_a_model(number: signal.Signals, tmp_path: Path) -> None:
+    path = save_late(tmp_path / "late.onnx", DAYS)
+    command = [sys.executable, "-m", "quincunx_env", "evaluate", path, "--workers", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path, text=True) as process:
+        try:
+            time.sleep(5)
+            process.send_signal(number)
+            _, err = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + number
+    assert err.splitlines()[-1].startswith({2: "interrupted", 15: "terminated"}[number])
+
+
+BODY = helper.make_graph([], "body", [], [])
+REFUSED = {
+    "If": helper.make_node("If", ["true"], ["y"], then_branch=BODY, else_branch=BODY),
+    "Loop": helper.make_node("Loop", ["trips", ""], ["y"], body=BODY),
+    "Scan": helper.make_node("Scan", ["x"], ["y"], body=BODY, num_scan_inputs=1),
+    "GreedySearch": helper.make_node("GreedySearch", ["x"], ["y"], domain="com.microsoft", decoder=BODY),
+    **{name: helper.make_node(name, ["x"], ["y"]) for name in ("Bernoulli", "Multinomial")},
+    **{name: helper.make_node(name, ["x"], ["y"]) for name in ("RandomNormalLike", "RandomUniformLike")},
+    **{name: helper.make_node(name, [], ["y"], shape=[1]) for name in ("RandomNormal", "RandomUniform")},
+    "Dropout": helper.make_node("Dropout", ["x", "half", "true"], ["y"]),
+}
+"""Operators of control flow, and random ones."""
+
+
+@pytest.mark.parametrize("place", ["model", "function"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_control_flow_and_random_operators_are_refused(name: str, place: str, tmp_path: Path) -> None:
+    model, node = onnx.load(save(tmp_path / "model.onnx")), REFUSED[name]
+    if place == "function":
+        versions = [helper.make_opsetid("", 17)]
+        model.functions.append(helper.make_function("own", "f", [], ["y"], [node], versions))
+        model.opset_import.append(helper.make_opsetid("own", 1))
+        node = helper.make_node("f", [], ["y"], domain="own")
+    model.graph.node.append(node)
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(PolicyFileError, match=rf"model\.onnx cannot be used: it has the operator {name}: export"):
+        PolicyFile(str(tmp_path / "model.onnx")).for_rules(Rules())
+
+
+def test_the_other_format_of_onnx_runtime_is_refused(tmp_path: Path) -> None:
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "model.ort")
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    onnxruntime.InferenceSession(save(tmp_path / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    (tmp_path / "model.ort").rename(tmp_path / "model.onnx")
+    with pytest.raises(PolicyFileError, match=r"model\.onnx cannot be used: [^\n]+$"):
+        PolicyFile(str(tmp_path / "model.onnx")).for_rules(Rules())
 
 
 @pytest.mark.slow
