@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import os
 import re
 import shlex
 import signal
@@ -604,6 +605,17 @@ def test_another_port_is_taken_where_the_default_one_is_in_use(monkeypatch: pyte
             assert second.getsockname()[1] != first.getsockname()[1]
         with pytest.raises(OSError, match="choose another --port"):
             listen("127.0.0.1", first.getsockname()[1])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="several programs could have the port")
+def test_a_port_is_free_as_soon_as_the_program_ends() -> None:
+    """The system keeps a connection for a while after the server has closed it."""
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()) as client:
+        address = listening.getsockname()
+        listening.accept()[0].close()
+        assert not client.recv(1)
+    with listen(*address) as again:
+        assert again.getsockname() == address
 
 
 # --- Requests that do not arrive, and the end ------------------------------------------------------------------------
