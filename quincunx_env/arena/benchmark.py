@@ -11,7 +11,7 @@ selected on ``validation`` deals. It is measured once on the ``benchmark`` deals
 `FIRST_FINAL_DEAL`.
 
 A score is normalised to 0 for uniformly random play and 1 for the reference policy, from the stored results of both,
-`BASELINES`. The protocol in words: ``docs/benchmark.md``.
+`BASELINES`. Tasks of generalisation: `quincunx_env.arena.generalisation`. The protocol in words: ``docs/benchmark.md``.
 """
 
 import csv
@@ -47,6 +47,12 @@ MIN_SEEDS = 5
 
 BASELINES = package_file("quincunx_env.arena", "benchmark.csv")
 """Stored results of baseline policies; written by `write_results`.
+
+:meta hide-value:
+"""
+
+OTHER_BASELINES = package_file("quincunx_env.arena", "generalisation.csv")
+"""Stored results of `OTHER_RULES`; written by `write_results`.
 
 :meta hide-value:
 """
@@ -99,7 +105,7 @@ class Task:
 
     def normalised(self, score: Estimate) -> Estimate:
         """Normalise a score: (score - uniform) / (reference - uniform), with `BASELINES` taken as exact."""
-        found = baselines()
+        found = baselines() if self.name in TASKS else other_baselines()
         zero, one = found[self.name, "uniform"].score.value, found[self.name, self.reference].score.value
         return Estimate(*((each - zero) / (one - zero) for each in score))
 
@@ -114,6 +120,16 @@ def _task(name: str, rules: BaseRules) -> Task:
 TASKS: Mapping[str, Task] = {name: _task(name, rules) for spec in GAMES.values() for name, rules in spec.tasks.items()}
 """The tasks by name."""
 
+OTHER_RULES: Mapping[str, Task] = {
+    name: _task(name, rules)
+    for spec in GAMES.values()
+    for sides in spec.generalisation.values()
+    for side in sides
+    for name, rules in side.items()
+    if name not in TASKS
+}
+"""Tasks with the other rules of the tasks of generalisation."""
+
 
 def task_of(name: str) -> Task:
     """Look up a task.
@@ -121,9 +137,10 @@ def task_of(name: str) -> Task:
     Raises:
         ValueError: for an unknown name, with the known ones.
     """
-    if name not in TASKS:
-        raise ValueError(f"unknown task {name!r}; the tasks are {', '.join(TASKS)}")
-    return TASKS[name]
+    if name not in TASKS and name not in OTHER_RULES:
+        known = [*TASKS, *(other for spec in GAMES.values() for other in spec.generalisation)]
+        raise ValueError(f"unknown task {name!r}; the tasks are {', '.join(known)}")
+    return TASKS.get(name) or OTHER_RULES[name]
 
 
 def on_deals_of_a_task(config: MatchConfig) -> bool:
@@ -225,7 +242,7 @@ def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
         ValueError: if the file exists and holds something else.
         OSError: if it cannot be written.
     """
-    results, order = [*results], list(TASKS)
+    results, order = [*results], [*TASKS, *OTHER_RULES]
 
     def write(unfinished: Path) -> None:
         # The file is read here, and not before, to keep what another process has written meanwhile.
@@ -278,6 +295,12 @@ def _result(row: dict[str, Any]) -> TaskResult:
 def baselines() -> dict[tuple[str, str], TaskResult]:
     """Return the stored results, `BASELINES`, by task and policy."""
     return {(each.task.name, each.policy): each for each in read_results(BASELINES)}
+
+
+@cache
+def other_baselines() -> dict[tuple[str, str], TaskResult]:
+    """Return the stored results of `OTHER_RULES`, by task and policy."""
+    return {(each.task.name, each.policy): each for each in read_results(OTHER_BASELINES)}
 
 
 def best_known(rules: BaseRules) -> TaskResult | None:

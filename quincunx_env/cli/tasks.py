@@ -3,6 +3,7 @@
     quincunx benchmark
     quincunx benchmark solitaire mine=my.module:policy --split validation
     quincunx benchmark solitaire mine=my.module:policy --records mine.npz
+    quincunx benchmark combinations mine=my.module:policy
 
 Without a task the tasks are listed, with their numbered deals. Scores are normalised to 0 for uniformly random play and
 1 for the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
@@ -13,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from textwrap import wrap
+from typing import Any, get_args
 
 import tyro
 from tqdm.auto import tqdm
@@ -28,6 +30,8 @@ from quincunx_env.arena.benchmark import (
     task_of,
     write_results,
 )
+from quincunx_env.arena.generalisation import TASKS as GENERALISATION
+from quincunx_env.arena.generalisation import GeneralisationResult, evaluate_generalisation
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
@@ -50,7 +54,8 @@ class Arguments:
     """deals to play: validation to select settings and checkpoints; search, the first of the final deals, for slow
     policies"""
     deals: int | None = None
-    """number of deals, the first ones of the split; all of them by default"""
+    """number of deals, the first ones of the split; all of them by default, 1,000 under each rules of a task of
+    generalisation"""
     seed: Seed = MatchConfig.seed
     chunk: Chunk = MatchConfig.chunk
     workers: Workers = field(default_factory=cores)
@@ -72,35 +77,34 @@ class Arguments:
         require_writable(self.out)
         with resumed_by(line):
             results = [*self.results()]
-            write_results(self.out / "results.csv", results)
-        print(_table(results))
+            by_rules = [each for result in results for each in _by_rules(result)]
+            write_results(self.out / "results.csv", by_rules)
+        of_generalisation = [result for result in results if isinstance(result, GeneralisationResult)]
+        print(_generalisation_table(of_generalisation) if of_generalisation else _table(by_rules))
 
-    def results(self) -> Iterator[TaskResult]:
+    def results(self) -> "Iterator[TaskResult | GeneralisationResult]":
         """Evaluate each policy.
 
         Raises:
             ValueError: as `evaluate_on_task` does, or without a policy.
             OSError: if the results cannot be written.
         """
-        task = task_of(self.task)
+        if self.task not in GENERALISATION:
+            task_of(self.task)
         if not self.policies:
             raise ValueError(f"there is nothing to play: name a policy, as in 'benchmark {self.task} greedy'")
-        if self.records is not None and len(self.policies) > 1:
-            raise ValueError(f"--records is for one policy at a time, got {len(self.policies)}")
+        if self.records is not None and (len(self.policies) > 1 or self.task in GENERALISATION):
+            raise ValueError("--records is for one policy and the rules of one task at a time: leave it out")
         for name, policy in by_display_name(self.policies, self.trust).items():
-            yield evaluate_on_task(
-                task,
-                policy,
-                name=name,
-                split=self.split,
-                deals=self.deals,
-                seed=self.seed,
-                chunk=self.chunk,
-                out=self.out,
-                workers=self.workers,
-                progress=partial(tqdm, unit="chunk", disable=None, desc=name),
-                records=self.records,
-            )
+            options: dict[str, Any] = {
+                **{"name": name, "split": self.split, "seed": self.seed, "chunk": self.chunk, "out": self.out},
+                **{"workers": self.workers, "records": self.records},
+                "progress": partial(tqdm, unit="chunk", disable=None, desc=name),
+            }
+            if self.task in GENERALISATION:
+                yield evaluate_generalisation(self.task, policy, deals=self.deals, **options)
+            else:
+                yield evaluate_on_task(self.task, policy, deals=self.deals, **options)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
@@ -116,6 +120,12 @@ def _tasks() -> str:
         lines.append(f"  {task.name:<11}{_game(task.rules)}; {score}; reference {task.reference}")
         deals = "; ".join(f"{split}: {_deals(task.deals(split))}" for split in get_args(Split))
         lines.append(f"{'':<13}{deals}")
+    lines.append("Tasks of generalisation, by rules")
+    for each in GENERALISATION.values():
+        lines.append(f"  {each.name}")
+        for part in ("training", "test"):
+            names = ", ".join(task.name for task in getattr(each, part))
+            lines += wrap(names, 116, initial_indent=f"{'':<13}{part}: ", subsequent_indent=" " * 15)
     return "\n".join(lines)
 
 
@@ -126,6 +136,28 @@ def _game(rules: BaseRules) -> str:
 
 def _deals(deals: DealRange) -> str:
     return f"{deals.domain} {deals.first} to {deals.first + deals.count - 1}"
+
+
+def _by_rules(result: "TaskResult | GeneralisationResult") -> list[TaskResult]:
+    return [result] if isinstance(result, TaskResult) else [*result.results.values()]
+
+
+def _generalisation_table(results: Sequence[GeneralisationResult]) -> str:
+    """Format results on one task of generalisation, also by rules."""
+    task, interval = results[0].task, "95 % interval"
+    rows = [
+        (each.policy, *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+.3f"))
+        for each in results
+    ]
+    found = markdown_table(("policy", "test", interval, "training", interval, "gap", interval), rows)
+    by_rules = [
+        (each.name, part, *(result.results[each.name].normalised.cells(".3f")[0] for result in results))
+        for part, tasks in (("training", task.training), ("test", task.test))
+        for each in tasks
+    ]
+    deals = _deals(next(iter(results[0].results.values())).deals)
+    note = f"*Task {task.name} {VERSION}, normalised scores, {deals} under each rules.*"
+    return f"{found}\n\n{markdown_table(('rules', 'in', *(each.policy for each in results)), by_rules)}\n\n{note}"
 
 
 def _table(results: Sequence[TaskResult]) -> str:

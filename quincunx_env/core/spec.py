@@ -32,6 +32,8 @@ class GameSpec:
     """Heading of results under some rules, without options: ``"Solitaire"``, ``"2 players"``, ``"Spiral game"``."""
     tasks: Mapping[str, Any]
     """Rules of the benchmark's tasks, by name."""
+    generalisation: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+    """Rules for training and for the test of the benchmark's tasks of generalisation, each by name."""
     Deal: type[BaseDeal]
     """The cards of a round before its first play."""
     Game: type[BaseGame[Any, Any]]

@@ -12,6 +12,40 @@ from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_
 
 __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "PaddedObserver", "Rules", "multiplayer_rules"]
 
+
+def _named(*names: str) -> dict[str, Rules]:
+    """Return rules by name: the start, then options that are on."""
+    found = {}
+    for name in names:
+        start, *options = name.split("+")
+        players, start = (1, "corners") if start == "solitaire" else (int(start[0]), start[2:])
+        found[name] = Rules(players, start, **dict.fromkeys(options, True))  # type: ignore[arg-type]  # plain strings
+    return found
+
+
+GENERALISATION = {
+    "combinations": (  # each option in training, alone and in some pairs
+        _named(
+            *("solitaire", "solitaire+edge_contact", "solitaire+excuse", "solitaire+pawns", "solitaire+flush"),
+            *("solitaire+edge_contact+flush", "solitaire+excuse+pawns", "solitaire+edge_contact+excuse"),
+        ),
+        _named(
+            *("solitaire+edge_contact+pawns", "solitaire+excuse+flush", "solitaire+pawns+flush"),
+            *("solitaire+edge_contact+excuse+pawns", "solitaire+edge_contact+excuse+flush"),
+            *("solitaire+edge_contact+pawns+flush", "solitaire+excuse+pawns+flush"),
+            "solitaire+edge_contact+excuse+pawns+flush",
+        ),
+    ),
+    "seats": (_named("2-corners", "2-open"), _named("3-corners", "3-open", "4-corners", "4-open")),
+    "rules-never-met": (  # edge contact, the Excuse and the flush are left out of training
+        _named("solitaire", "solitaire+pawns"),
+        _named(
+            *("solitaire+edge_contact", "solitaire+excuse", "solitaire+flush", "solitaire+edge_contact+excuse"),
+            *("solitaire+edge_contact+flush", "solitaire+excuse+flush", "solitaire+edge_contact+excuse+flush"),
+        ),
+    ),
+}
+
 SPEC = GameSpec(
     name="quincunx",
     Rules=Rules,
@@ -33,6 +67,7 @@ SPEC = GameSpec(
         "3-corners": Rules(num_players=3),
         "4-corners": Rules(num_players=4),
     },
+    generalisation=GENERALISATION,
     Deal=Deal,
     Game=Game,
     Batch=Batch,

@@ -18,6 +18,7 @@ SPEC = GameSpec(
     multiplayer_rules=Rules,
     title=title,
     tasks={"spiral": Rules()},
+    generalisation={},
     Deal=Deal,
     Game=Game,
     Batch=Batch,

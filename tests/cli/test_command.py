@@ -16,6 +16,7 @@ import quincunx_env
 from quincunx_env import cli as command
 from quincunx_env.arena.benchmark import TASKS, baselines, evaluate_on_task, read_results
 from quincunx_env.arena.games import Games
+from quincunx_env.arena.generalisation import evaluate_generalisation
 from quincunx_env.cli import overview
 from quincunx_env.policies import registered_policies
 from tests.cli.conftest import Command
@@ -220,6 +221,7 @@ def test_the_tasks_of_the_benchmark_are_listed(quincunx: Command) -> None:
         deals = f"final: {final.domain} {final.first} to {final.first + final.count - 1};"
         assert re.search(rf"^  {name} .*; reference {reference}\n .*{deals} search: ", text, re.MULTILINE)
     assert "  3-corners  quincunx, num_players=3; win rate against heuristic; reference heuristic\n" in text
+    assert "  seats\n             training: 2-corners, 2-open\n             test: 3-corners, 3-open, " in text
 
 
 @pytest.mark.parametrize(("task", "unit"), [("solitaire", "mean score"), ("2-open", "win rate")])
@@ -243,6 +245,26 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(task: str, unit: str,
     assert Games.read(Path("mine.npz")).config.first == 100_000
 
 
+@pytest.mark.usefixtures("folder")
+def test_policies_are_evaluated_on_a_task_of_generalisation(quincunx: Command) -> None:
+    pytest.importorskip("tyro")
+    text = quincunx("benchmark rules-never-met greedy mine=uniform --split validation --deals 4 --workers 1")
+    expected = evaluate_generalisation("rules-never-met", "greedy", split="validation", deals=4)
+    means, by_rules, note = text.split("\n\n")
+    cells = (*expected.score.cells(".3f"), *expected.training.cells(".3f"), *expected.gap.cells("+.3f"))
+    assert means.splitlines()[2] == " | ".join(["| greedy", *cells]) + " |"
+    lines = by_rules.splitlines()
+    assert lines[0] == "| rules | in | greedy | mine |"
+    for line, (name, result) in zip(lines[2:], expected.results.items(), strict=True):
+        part = "training" if name in ("solitaire", "solitaire+pawns") else "test"
+        assert line.startswith(f"| {name} | {part} | {result.normalised.cells('.3f')[0]} | ")
+    assert note.startswith("*Task rules-never-met v0, normalised scores, validation 0 to 3 under each rules.*")
+    stored = read_results(Path("runs/benchmark/results.csv"))
+    assert {(each.task.name, each.policy) for each in stored} == {
+        (name, policy) for name in expected.results for policy in ("greedy", "mine")
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -252,7 +274,8 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(task: str, unit: str,
         ("solitaire greedy --deals 20000", "solitaire has 10000 final deals, got 20000"),
         ("solitaire greedy --deals 4 --out file", "file is a file: choose another folder"),
         ("solitaire greedy --deals 4 --records .", ". is a folder: name a file for the games with --records"),
-        ("solitaire greedy uniform --records new", "--records is for one policy at a time, got 2"),
+        ("solitaire greedy uniform --records new", "--records is for one policy and the rules of one task at a time"),
+        ("seats greedy --records new", "--records is for one policy and the rules of one task at a time"),
     ],
 )
 def test_errors_of_the_benchmark(arguments: str, complaint: str, quincunx: Command, folder: Path) -> None:

@@ -1,0 +1,133 @@
+"""Tasks of generalisation: other rules in the test than in training.
+
+>>> task = TASKS["rules-never-met"]
+>>> [each.name for each in task.training]
+['solitaire', 'solitaire+pawns']
+>>> len(task.test)
+7
+
+Each score is normalised as in `quincunx_env.arena.benchmark`: 0 for uniformly random play, 1 for the reference. The
+score of the task is the mean over the test rules. Beside it stand the mean over the training rules, and the difference,
+the generalisation gap (Kirk et al., JAIR 76, 2023).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quincunx_env.arena.benchmark import Split, Task, TaskResult, evaluate_on_task, task_of
+from quincunx_env.arena.statistics import Estimate
+from quincunx_env.core.policy import Agent, Policy
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import display_name
+from quincunx_env.registry import GAMES, make_observer
+
+DEALS = 1_000
+"""Deals of the final figure under each rules: the first of `Task.final`."""
+
+
+@dataclass(frozen=True)
+class GeneralisationTask:
+    """A game with rules for training and other rules for the test."""
+
+    name: str
+    training: tuple[Task, ...]
+    """Tasks of the training rules."""
+    test: tuple[Task, ...]
+    """Tasks of the test rules."""
+
+
+TASKS: Mapping[str, GeneralisationTask] = {
+    name: GeneralisationTask(name, *(tuple(map(task_of, side)) for side in sides))
+    for spec in GAMES.values()
+    for name, sides in spec.generalisation.items()
+}
+"""The tasks by name."""
+
+
+@dataclass(frozen=True)
+class GeneralisationResult:
+    """Result of a policy on a task of generalisation.
+
+    Deals under several rules are not independent. So the interval of a mean is the mean of the intervals, which is
+    wide enough for any dependence.
+    """
+
+    task: GeneralisationTask
+    policy: str
+    """Its name in tables."""
+    results: Mapping[str, TaskResult]
+    """Results by name of the rules."""
+
+    @property
+    def score(self) -> Estimate:
+        """Mean normalised score under the test rules."""
+        return self._mean(self.task.test)
+
+    @property
+    def training(self) -> Estimate:
+        """Mean normalised score under the training rules."""
+        return self._mean(self.task.training)
+
+    @property
+    def gap(self) -> Estimate:
+        """The generalisation gap: training minus test."""
+        (one, low, high), other = self.training, self.score
+        ends = (one - other.value, low - other.high, high - other.low)
+        return Estimate(*(round(end, 12) + 0.0 for end in ends))  # no -0.000 from rounding errors
+
+    def _mean(self, tasks: Sequence[Task]) -> Estimate:
+        found = [self.results[task.name].normalised for task in tasks]
+        return Estimate(*(sum(ends) / len(found) for ends in zip(*found, strict=True)))
+
+
+def evaluate_generalisation(
+    task: str, policy: Agent | str, *, split: Split = "final", deals: int | None = None, **options: Any
+) -> GeneralisationResult:
+    """Evaluate a policy on a task of generalisation.
+
+    Args:
+        task: its name.
+        policy: the policy, or its name as `quincunx_env.arena.resolve` takes it; see `PaddedAgent`.
+        split: deals to play under each rules, see `Split`.
+        deals: their number, the first ones of the split; if None `DEALS`, or all of the split if it has fewer.
+        options: others of `evaluate_on_task`.
+
+    Raises:
+        ValueError: for an unknown task, and as `evaluate_on_task` does, for example if the policy does not play under
+            some of the rules.
+        IllegalAction: if the policy chooses an illegal action.
+    """
+    if task not in TASKS:
+        raise ValueError(f"unknown task {task!r}; the tasks of generalisation are {', '.join(TASKS)}")
+    found = {
+        each.name: evaluate_on_task(
+            each, policy, split=split, deals=min(DEALS, each.deals(split).count) if deals is None else deals, **options
+        )
+        for each in (*TASKS[task].training, *TASKS[task].test)
+    }
+    return GeneralisationResult(TASKS[task], options.get("name") or display_name(policy), found)
+
+
+@dataclass(frozen=True)
+class PaddedAgent:
+    """A policy of padded observations as an agent; a `PolicyFactory`.
+
+    The piece ``form`` of its observations encodes the rules. Its masks and actions are padded, too.
+    """
+
+    policy: Policy
+    preview: bool = False
+    """Whether it observes the preview."""
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """Return the policy for observations without padding.
+
+        Raises:
+            ValueError: for a game without padded observations.
+        """
+        observer = make_observer(rules, self.preview, padded=True)
+        if not hasattr(observer, "unpad_policy"):
+            raise ValueError(f"a policy of padded observations cannot play {rules}: its observations have one shape")
+        unpadded: Policy = observer.unpad_policy(self.policy)
+        return unpadded
