@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from quincunx_agents.afterstates import Bools, Ints
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.quincunx import rollout_policy
@@ -298,6 +299,7 @@ def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
 
         def counted(games_: Any, *arguments: Any, evaluate: Any = evaluate, games: list[int] = games) -> Any:
             games.append(games_.num_games)
+            assert arguments[1] == agent_spec_of(rules).rollout_policy.plays_left(games_)
             return evaluate(games_, *arguments)
 
         policy.evaluate = counted  # type: ignore[assignment]
