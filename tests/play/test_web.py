@@ -302,6 +302,13 @@ def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> 
         assert (f"<p>{table.session.ending and minus(table.session.ending.headline)}</p>" in shown) == game.over
 
 
+def test_numbers_in_forms_are_their_values() -> None:
+    options = [option for kind in KINDS.values() for option in kind.options]
+    numbers = [each for option in options for each in option.values.items() if each[0].isdigit()]
+    assert numbers
+    assert numbers == [(text, int(text)) for text, _ in numbers]
+
+
 def test_agents_of_each_kind_can_play_it() -> None:
     for kind in KINDS:
         names = pages.agents(kind)
@@ -419,6 +426,18 @@ def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, games:
     assert len(table.session.turns) == last - 1
     play_on(table, lambda: table.paused)
     assert len(table.session.turns) == last
+
+
+def test_an_agent_begins_the_next_deal(games: Games) -> None:
+    table = games.start(Session(Rules(num_players=2, match=True), [None, "greedy"], Seeded(0)))
+    while not table.paused:
+        table.play(table.position, table.session.candidates()[0].action)
+        wait(lambda: table.session.human_to_move or table.paused)
+    turns = len(table.session.turns)
+    assert not table.session.human_to_move
+    table.next_deal(table.position)
+    wait(lambda: table.session.human_to_move)
+    assert len(table.session.turns) == turns + 1
 
 
 def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> None:
