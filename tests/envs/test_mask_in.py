@@ -113,18 +113,6 @@ def test_many_games_show_their_masks_where_they_are_asked_for(
     compare(env.set_state(plain.get_state()), plain.set_state(plain.get_state()), mask_in)
 
 
-def test_a_recorder_gets_the_same_entries_at_every_step() -> None:
-    """With the mask in the observation, whose entries never change; Minari refuses infos that gain entries."""
-    env = gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs")
-    observation, info = env.reset(seed=SEED)
-    names, over = set(observation), False
-    assert info == {}
-    while not over:
-        observation, _, over, _, info = env.step(observation["action_mask"].argmax())
-        assert set(observation) == names == set(env.observation_space.spaces)  # type: ignore[attr-defined]
-        assert over or info == {}
-
-
 @pytest.mark.parametrize("mask_in", ["info", "obs"])
 def test_dictionaries_come_out_in_the_order_of_their_space(mask_in: str) -> None:
     """Every environment joins their values in one order, as Gymnasium's flattening does."""
