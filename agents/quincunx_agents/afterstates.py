@@ -79,13 +79,10 @@ def num_features(features: Sequence[Feature[Any]]) -> int:
 
 
 def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Floats, axis: int = -1) -> None:
-    """Compute features.
+    """Compute features into ``out``, float32.
 
-    Args:
-        features: to be computed.
-        inputs: of all of them.
-        out: float32, with `num_features` entries along ``axis``; receives the features.
-        axis: the first or the last axis, in ``out`` and where one `Feature` computes several.
+    It has `num_features` entries along ``axis``, the first or the last. A `Feature` that computes several has this
+    axis, too.
     """
     start = 0
     for feature in features:
@@ -144,11 +141,7 @@ class Afterstates(NamedTuple):
     def features(self, layout: FeatureLayout, chosen: Ints | None = None) -> npt.NDArray[np.float16]:
         """Return features in one table, float16 [k, layout.size].
 
-        They are 0 where the value is known.
-
-        Args:
-            layout: of the features.
-            chosen: int64 [k], different indices of actions; all by default.
+        They are 0 where the value is known. ``chosen`` are different indices of actions, int64 [k]; all by default.
         """
         xp, backend, place = self.backend.xp, self.backend, np.arange(len(self.rows))
         if chosen is not None:

@@ -23,13 +23,9 @@ class WeightsError(RuntimeError):
 
 
 def write(path: Path, tensors: Mapping[str, Floats], metadata: Mapping[str, Any], signature: str) -> None:
-    """Write tensors and metadata atomically.
+    """Write tensors, float32 by name, and metadata atomically.
 
-    Args:
-        path: of the file.
-        tensors: float32 arrays by name.
-        metadata: anything that JSON can hold.
-        signature: text that enters the checksum with the tensors: the games of the network.
+    The ``signature``, the games of the network, enters the checksum with the tensors. JSON must hold the metadata.
     """
     text = json.dumps({**metadata, "checksum": _checksum(tensors, signature)})
     content = save(dict(tensors), {"metadata": text})

@@ -211,12 +211,9 @@ def _without_flush(rules: Rules) -> Rules:
 
 
 def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFeatures:
-    """Compute the features of all legal actions.
+    """Compute the features of all legal actions by any rules.
 
-    Args:
-        rules: of the game, with any options.
-        observation: pieces [n, ...] with the preview.
-        mask: bool [n, A].
+    The observation is pieces [n, ...] with the preview, the mask bool [n, A].
     """
     tables, geometry = _tables(rules), _geometry(rules)
     n, num_cards, num_cells = len(mask), rules.num_cards, rules.num_cells
@@ -409,14 +406,10 @@ def weights_for(rules: Rules) -> Floats:
 
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Return values of all actions in points, float32 [n, A].
+    """Return values of all actions in points, float32 [n, A], by any rules.
 
-    Illegal actions and announcements have -inf.
-
-    Args:
-        rules: of the game, with any options.
-        observation: pieces [n, ...] with the preview.
-        mask: bool [n, A].
+    Illegal actions and announcements have -inf. The observation is pieces [n, ...] with the preview, the mask bool [n,
+    A].
     """
     found = action_features(rules, observation, mask)
     table = np.full(mask.shape, -np.inf, np.float32)

@@ -287,12 +287,8 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
 def _final_scores(rules: Rules, board: Bytes, cards: Ints) -> Ints:
     """Return final points of dealer and non-dealer, int64 [m, 2].
 
-    The dealer plays the last card.
-
-    Args:
-        rules: of the game, in which the full square is scored.
-        board: int8 [m, 25], before the play.
-        cards: int64 [m].
+    The dealer plays the last card. ``board`` is int8 [m, 25] before the play, ``cards`` int64 [m]; the full square is
+    scored.
     """
     tables = line_tables(True, rules.fifteens)
     full = board.copy()
@@ -460,12 +456,8 @@ def _opponents_best(
 ) -> tuple[Floats, Floats, npt.NDArray[np.floating]]:
     """Return ``reached``, ``expected_level`` and ``average`` of `_Inputs`.
 
-    Args:
-        points: values of all cards in the next cells, [K, NEXT_CELLS, m].
-        unseen: [K, m].
-        ply: [m], cards played.
-        at_end: whether the full square is scored.
-        backend: of the arrays.
+    ``points`` are values of all cards in the next cells, [K, NEXT_CELLS, m]; ``unseen`` is [K, m], ``ply`` [m] cards
+    played.
     """
     xp, missed, num_unseen = backend.xp, _missed(backend), unseen.sum(axis=0)
     no_card, levels = (NO_CARD_AT_END, LEVELS_AT_END) if at_end else (NO_CARD, LEVELS)
@@ -504,13 +496,8 @@ def _line_features(inputs: _Inputs, line: int) -> Floats:
 def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
     """Return values in own cells taken in turn, int8 [NEXT_CELLS, m].
 
-    Each cell takes the best card that the cells before it have left.
-
-    Args:
-        xp: functions of the arrays' library.
-        own: [slots, NEXT_CELLS, m], value of each card in each cell.
-        filled: [slots, m], which slots hold a card.
-        no_card: less than any value.
+    Each cell takes the best card that the cells before it have left. ``own`` is the value of each card in each cell,
+    [slots, NEXT_CELLS, m]; ``filled``, [slots, m], which slots hold a card; ``no_card`` is less than any value.
     """
     each = xp.arange(own.shape[2], device=own.device)
     points: Bytes = xp.zeros(own.shape[1:], dtype=xp.int8, device=own.device)
@@ -526,12 +513,8 @@ def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
 def _around(xp: Any, count: Bytes, rank: Ints) -> Bytes:
     """Count cards of each rank and of near ranks, int8 [3, slots, m].
 
-    They are for the rank itself, adjacent ranks, and ranks two away.
-
-    Args:
-        xp: functions of the arrays' library.
-        count: [13, m], cards by rank.
-        rank: [slots, m].
+    They are for the rank itself, adjacent ranks, and ranks two away. ``count`` is cards by rank, [13, m]; ``rank``
+    [slots, m].
     """
     ranks, size = count.shape
     around = xp.zeros((3, ranks, size), dtype=xp.int8, device=count.device)

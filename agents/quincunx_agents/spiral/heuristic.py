@@ -26,12 +26,7 @@ NOT_IN_HAND = np.float32(-1e6)
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
     """Return values of all cards in points, float32 [n, 52].
 
-    Cards that are not in hand have -inf.
-
-    Args:
-        rules: of the game.
-        observation: pieces [n, ...].
-        mask: bool [n, 52].
+    Cards that are not in hand have -inf. The observation is pieces [n, ...], the mask bool [n, 52].
     """
     rows, cards = mask.nonzero()
     counts = observer_for(rules).named_counts(observation)
@@ -66,12 +61,8 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
 def _expected_best(values: Floats, unseen: Ints, held: Ints) -> Floats:
     """Return the expected maximum of ``held`` unseen cards' values, float32 [n].
 
-    The cards are drawn without replacement.
-
-    Args:
-        values: float32 [n, cards]; values of cards that are not unseen are less than all others.
-        unseen: int64 [n], number of unseen cards.
-        held: int64 [n].
+    The cards are drawn without replacement. ``values`` are float32 [n, cards], of cards that are not unseen less than
+    all others. ``unseen`` and ``held`` count cards, int64 [n].
     """
     best = np.zeros(len(values), np.float32)
     values = -np.sort(-values, axis=1)

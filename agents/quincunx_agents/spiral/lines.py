@@ -223,12 +223,8 @@ def line_codes(cards: Bytes, backend: Backend = NUMPY) -> tuple[Ints, Ints]:
 def card_values(rules: Rules, boards: Bytes, ply: Ints, rows: Ints, cards: Ints) -> Ints:
     """Return values of cards to the seats to move, int64 [m].
 
-    Args:
-        rules: of the games.
-        boards: int8 [n, 25].
-        ply: int64 [n], less than `PLAYS`.
-        rows: int64 [m], the game of each card.
-        cards: int64 [m].
+    ``boards`` are int8 [n, 25], ``ply`` int64 [n], less than `PLAYS`; ``rows``, the game of each card, and ``cards``
+    int64 [m].
     """
     at_end = rules.scoring == "end"
     cells, tables = spiral(at_end), line_tables(at_end, rules.fifteens)
