@@ -4,21 +4,21 @@ from typing import Any
 
 from quincunx_env import quincunx, spiral
 from quincunx_env.core.observation import Observer
-from quincunx_env.core.rules import BaseRules, RulesLike, changed_options, choose_rules
+from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, changed_options, choose_rules
 from quincunx_env.core.spec import GameSpec
 
 GAMES: dict[str, GameSpec] = {spec.name: spec for spec in (quincunx.SPEC, spiral.SPEC)}
 """The specification of every game, by name."""
 
 
-def spec_of(rules: BaseRules) -> GameSpec:
+def spec_of(rules: BaseRules | SeveralRules) -> GameSpec:
     """Return the specification of the game that these rules belong to.
 
     Raises:
         ValueError: if they are not rules of a game.
     """
     for spec in GAMES.values():
-        if isinstance(rules, spec.Rules):
+        if isinstance(rules[0] if isinstance(rules, SeveralRules) else rules, spec.Rules):
             return spec
     raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r}")
 
@@ -51,18 +51,22 @@ def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any
     return choose_rules(spec.Rules, spec.multiplayer_rules, rules, options)
 
 
-def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False) -> Observer:
+def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False, rules_in_obs: bool = True) -> Observer:
     """Return an observer of games with these rules.
 
     Args:
         rules: rules of the game.
         preview: add the points and draws of every legal play to the observation.
         padded: observations and actions have the same shape under all rules of the game.
+        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
 
     Raises:
-        ValueError: if ``preview`` or ``padded`` is not a bool, or ``rules`` are not rules of a game.
+        ValueError: if an option is not a bool, or ``rules`` are not rules of a game.
     """
-    if not isinstance(padded, bool):
-        raise ValueError(f"padded must be True or False, got {padded!r}")
+    for name, value in (("padded", padded), ("rules_in_obs", rules_in_obs)):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False, got {value!r}")
     spec = spec_of(rules)
-    return (spec.PaddedObserver if padded and spec.PaddedObserver else spec.Observer)(rules, preview)
+    if padded and spec.PaddedObserver:
+        return spec.PaddedObserver(rules, preview, rules_in_obs)
+    return spec.Observer(rules, preview)

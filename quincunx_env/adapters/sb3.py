@@ -28,6 +28,7 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.integers import check_integer
+from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.options import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
@@ -47,8 +48,8 @@ class GamesVecEnv(VecEnv):
 
     ## Starting State
     ``seed(s)`` before ``reset()`` seeds row i with s + i, and random opponents with s. ``set_options``, too, applies to
-    the next ``reset()``: ``{"deal": ...}``, or a list of one for each row. The step that ends a game deals the next
-    one.
+    the next ``reset()``: ``{"deal": ...}``, ``{"rules": ...}`` where games draw their rules, or a list of one for each
+    row. The step that ends a game deals the next one.
 
     ## Information
     ``infos[i]`` is empty, except where a game ended: there it holds the last info of the environment,
@@ -90,9 +91,11 @@ class GamesVecEnv(VecEnv):
         """
         # VecEnv.seed spreads a seed as seed + i over the rows; without one it leaves None for each.
         seeds = [seed for seed in self._seeds if seed is not None]
-        deals = [reset_options(options, "deal").get("deal") for options in self._options]
-        given = any(deal is not None for deal in deals)
-        observation, _ = self.envs.reset(seed=seeds or None, options={"deal": deals} if given else None)
+        known = ("deal", "rules") if isinstance(self.envs.rules, SeveralRules) else ("deal",)
+        each = [reset_options(options, *known) for options in self._options]
+        every = {name: [options.get(name) for options in each] for name in known}
+        given = {name: values for name, values in every.items() if any(value is not None for value in values)}
+        observation, _ = self.envs.reset(seed=seeds or None, options=given)
         self._reset_seeds()
         self._reset_options()
         self._episode_steps[:] = 0

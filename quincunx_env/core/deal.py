@@ -216,6 +216,26 @@ def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return z
 
 
+def _state(domain: Domain, *words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the state after a domain and words, uint64 [n] each; see `shuffle`."""
+    state = np.full(len(words[0]), DOMAINS[check_domain(domain)], np.uint64)
+    for word in words:
+        state = _mix(state + _GOLDEN) + word
+    return _mix(state + _GOLDEN)
+
+
+def draw(
+    count: int, seeds: npt.NDArray[np.int64], games: npt.NDArray[np.int64], domain: Domain = "play"
+) -> npt.NDArray[np.int64]:
+    """Draw a number below ``count`` for each game, int64 [n].
+
+    It is a pure function of (domain, seed, game).
+    """
+    no_round = np.full(len(seeds), 2**64 - 1, np.uint64)
+    state = _state(domain, seeds.astype(np.uint64), games.astype(np.uint64), no_round)
+    return (state % np.uint64(count)).astype(np.int64)
+
+
 def shuffle(
     deck: Sequence[int],
     seeds: npt.NDArray[np.uint64],
@@ -239,10 +259,7 @@ def shuffle(
     Returns:
         int8 [n, cards in the deck]: card ids in the order in which they are dealt.
     """
-    state = np.full(len(seeds), DOMAINS[check_domain(domain)], np.uint64)
-    for word in (seeds, games, rounds):
-        state = _mix(state + _GOLDEN) + word
-    state = _mix(state + _GOLDEN)
+    state = _state(domain, seeds, games, rounds)
     cards = np.array(deck, np.uint64)
     keys = _mix(state[:, None] + _GOLDEN * (cards + np.uint64(1)))
     # The card id replaces the low bits of its key, so that sorting plain integers orders the cards.

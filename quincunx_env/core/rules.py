@@ -65,6 +65,60 @@ RulesLike = BaseRules | Mapping[str, Any]
 """Rules of a game, or a mapping of their fields."""
 
 
+class SeveralRules(tuple[Any, ...]):
+    """Different rules, from which each game draws its own."""
+
+    @property
+    def num_players(self) -> int:
+        """Most seats at a table."""
+        return max(int(rules.num_players) for rules in self)
+
+    def indices(self, chosen: Any, count: int) -> list[int]:
+        """Return the indices of the rules chosen for ``count`` games.
+
+        Args:
+            chosen: rules or a mapping of their fields for all games, or a list of one for each.
+            count: number of games.
+
+        Raises:
+            ValueError: if these are not rules of the sequence, or not as many.
+        """
+        several = list(chosen) if isinstance(chosen, list | tuple) else [chosen] * count
+        if len(several) != count:
+            raise ValueError(f"{count} games are dealt: choose rules for all or for each, got {len(several)}")
+        if unknown := [each for each in several if each not in self and each not in map(asdict, self)]:
+            raise ValueError(f"make the environment with these rules, too, to choose them here: {unknown[0]!r}")
+        return [self.index(each) if each in self else [*map(asdict, self)].index(each) for each in several]
+
+    def check_deals(self, deals: Any, chosen: Any) -> None:
+        """Check that given deals come with their rules.
+
+        Raises:
+            ValueError: if they do not.
+        """
+        if deals is not None and chosen is None:
+            raise ValueError("a deal needs its rules where games have several: choose them, too, as rules")
+
+
+def one_or_several(choose: Callable[[Any, Mapping[str, Any]], Any], rules: Any, options: Mapping[str, Any]) -> Any:
+    """Return rules by ``choose``, or `SeveralRules` from a list of rules.
+
+    Args:
+        choose: takes rules and single options, see `choose_rules`.
+        rules: rules, a mapping of their fields, a list or tuple of these, or None.
+        options: single options by name.
+
+    Raises:
+        ValueError: if the sequence is empty or has the same rules twice, or from ``choose``.
+    """
+    if not isinstance(rules, list | tuple):
+        return choose(rules, options)
+    several = SeveralRules(choose(each, options) for each in rules)
+    if not several or len(set(several)) < len(several):
+        raise ValueError(f"a sequence of rules must have at least one, each once, got {rules!r:.200}")
+    return several
+
+
 def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
     """Return rules from a whole or from single options.
 

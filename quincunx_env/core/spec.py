@@ -42,7 +42,7 @@ class GameSpec:
     """Many games in NumPy arrays."""
     Observer: type[BaseObserver[Any, Any, Any]]
     """Observations and masks; their shapes depend on the rules."""
-    PaddedObserver: type[BaseObserver[Any, Any, Any]] | None
+    PaddedObserver: Callable[..., BaseObserver[Any, Any, Any]] | None
     """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
     notation: BaseNotation[Any]
     """Text format of actions, and positions as plain data."""

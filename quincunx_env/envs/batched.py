@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.core.rules import RulesLike
+from quincunx_env.core.rules import RulesLike, one_or_several
 from quincunx_env.envs.codec import Batch, EnvCodec
+from quincunx_env.envs.mixed import MixedBatch, option
 from quincunx_env.envs.options import check_option, with_options
-from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
-from quincunx_env.registry import make_rules, spec_of
+from quincunx_env.envs.rewards import REWARDS, by_players, end_rewards, step_rewards
+from quincunx_env.registry import make_rules
 
 
 class Position(NamedTuple):
@@ -61,11 +63,11 @@ class BatchedGames:
 
     ## Rewards
     float64 [B, players]: the rewards of all seats at every step, as ``reward`` defines them
-    (`quincunx_env.envs.rewards.REWARDS`).
+    (`quincunx_env.envs.rewards.REWARDS`). Seats that a game does not have get 0.
 
     ## Starting State
     ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. ``rows`` selects the rows to deal,
-    ``deals`` gives a deal for each of them.
+    ``deals`` gives a deal for each of them. With a list of rules each game draws its own by its seed.
 
     ## Episode End
     ``StepResult.ended`` marks the games that ended with a step. With ``autoreset`` the next game is dealt in the same
@@ -73,7 +75,7 @@ class BatchedGames:
 
     ## Information
     There are no infos: ``StepResult.totals`` holds the points of all seats, ``position.mover`` the seats to move, and
-    ``batch`` everything else.
+    ``batch`` everything else. With a list of rules ``batch.rules_index`` is the index of each game's rules.
 
     ## Version History
     v0: first release.
@@ -92,7 +94,8 @@ class BatchedGames:
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
-            fields.
+            fields; or a list of these, from which each game draws its rules. Observations are then padded.
+        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
     """
 
     @with_options(of_game=True)
@@ -101,22 +104,23 @@ class BatchedGames:
         num_games: int,
         game: str = "quincunx",
         *,
-        rules: RulesLike | None = None,
+        rules: RulesLike | Sequence[RulesLike] | None = None,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["flat", "float32", "pieces"] = "flat",
         actions: Literal["joint", "hand"] = "joint",
         preview: bool = False,
         padded: bool = False,
+        rules_in_obs: bool = True,
         autoreset: bool = True,
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
         check_option("autoreset", autoreset, False, True)
         check_option("actions", actions, "joint", "hand")
-        self.rules = make_rules(game, rules, **options)
-        self.codec = EnvCodec(self.rules, observation, preview, actions, padded=padded)
+        self.rules = one_or_several(lambda one, single: make_rules(game, one, **single), rules, options)
+        self.codec = EnvCodec(self.rules, observation, preview, actions, padded=padded, rules_in_obs=rules_in_obs)
         self.observer = self.codec.observer
-        self.batch: Batch = spec_of(self.rules).Batch(self.rules, num_games)
+        self.batch: Batch = self.codec.make_batch(num_games)
         self.reward = reward
         self.autoreset = autoreset
 
@@ -130,14 +134,24 @@ class BatchedGames:
         seed: int | Sequence[int] | Ints | None = None,
         rows: npt.ArrayLike | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
+        rules: RulesLike | Sequence[RulesLike] | None = None,
     ) -> Position:
-        """Deal new games; `quincunx_env.core.batch.BaseBatch.reset` documents arguments and errors."""
-        self.batch.reset(seed, rows, deals)
+        """Deal new games; `quincunx_env.core.batch.BaseBatch.reset` documents arguments and errors.
+
+        ``rules`` chooses among several rules, for all games that are dealt or a list of one for each. Given deals need
+        it then.
+        """
+        if isinstance(self.batch, MixedBatch):
+            self.batch.reset(seed, rows, deals, rules)
+        elif rules is None:
+            self.batch.reset(seed, rows, deals)
+        else:
+            raise ValueError("there is only one set of rules: make BatchedGames with a list of rules to choose here")
         return self.position()
 
     def position(self) -> Position:
         """Return the current positions (new arrays)."""
-        observation = self.codec.encode(self.observer.observe_batch(self.batch))
+        observation = self.codec.observe_batch(self.batch)
         return Position(observation, self.codec.mask_batch(self.batch), self.batch.mover.copy())
 
     def step(self, actions: npt.ArrayLike) -> StepResult:
@@ -153,9 +167,10 @@ class BatchedGames:
         before = batch.over.copy()
         gains = batch.step(self.codec.decode_actions(actions, ~before, batch))
         ended = batch.over & ~before
-        rewards = step_rewards(self.reward, gains)
+        players = option(batch, "num_players")
+        rewards = by_players(partial(step_rewards, self.reward), gains, players)
         if self.reward == "outcome":
-            rewards[ended] = end_rewards(batch.totals[ended])
+            rewards[ended] = by_players(end_rewards, batch.totals[ended], players[ended])
         totals = batch.totals.copy()
         if self.autoreset and ended.any():
             batch.reset(rows=ended)

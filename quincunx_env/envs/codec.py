@@ -1,5 +1,6 @@
 """Encoding of observations, actions and masks at the boundary of an environment."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, as_integer
-from quincunx_env.core.observation import Flat, Mask, Pieces, ordered_dict
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.observation import Flat, Mask, Observer, Pieces, ordered_dict
+from quincunx_env.core.rules import BaseRules, SeveralRules
+from quincunx_env.envs.mixed import MixedBatch, split
 from quincunx_env.envs.options import check_option
-from quincunx_env.registry import make_observer
+from quincunx_env.registry import make_observer, spec_of
 
 Info = dict[str, Any]
 Batch = BaseBatch[Any, Any]
@@ -24,7 +26,7 @@ class EnvCodec:
     Engines use joint actions of the unpadded game; an environment may offer factored or padded ones.
 
     Args:
-        rules: rules of the game.
+        rules: rules of the game, or several: observations and actions are then padded.
         observation: ``"pieces"``, ``"flat"`` or ``"float32"``, the encoding for networks.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
@@ -32,9 +34,11 @@ class EnvCodec:
         illegal: ``"raise"``, ``"lose"`` or ``"next"``.
         padded: observations and actions have the same shape in all variants of the game.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
+        rules_in_obs: False leaves the piece ``form`` out of padded observations.
 
     Attributes:
-        observer: the observer that observations and masks come from.
+        observers: the observer of games with each of the rules; all have the same layout.
+        observer: the first of them.
         encoder: encoder of the observations, or None.
         flat: whether observations are one vector.
         num_actions: number of actions that are integers.
@@ -53,13 +57,14 @@ class EnvCodec:
 
     def __init__(
         self,
-        rules: BaseRules,
+        rules: BaseRules | SeveralRules,
         observation: str,
         preview: bool,
         actions: str = "joint",
         illegal: str = "raise",
         padded: bool = False,
         mask_in: str = "info",
+        rules_in_obs: bool = True,
     ) -> None:
         check_option("observation", observation, "pieces", "flat", "float32")
         check_option("preview", preview, False, True)
@@ -67,9 +72,15 @@ class EnvCodec:
         check_option("illegal", illegal, "raise", "lose", "next")
         check_option("padded", padded, False, True)
         check_option("mask_in", mask_in, "obs", "info", "both")
-        self.rules = rules
-        self.observer = make_observer(rules, preview, padded)
-        if actions == "factored" and not self.observer.factors:
+        check_option("rules_in_obs", rules_in_obs, False, True)
+        self.rules: Any = rules
+        several = isinstance(rules, SeveralRules)
+        if several and not spec_of(rules).PaddedObserver:
+            raise ValueError(f"{spec_of(rules).name!r} has no padded observations: make an environment for each rules")
+        each = rules if isinstance(rules, SeveralRules) else (rules,)
+        self.observers = [make_observer(one, preview, padded or several, rules_in_obs) for one in each]
+        self.observer = self.observers[0]
+        if actions == "factored" and not all(observer.factors for observer in self.observers):
             raise ValueError("actions='factored' has no announcements and needs a choice of cells: use 'joint' here")
         self.flat = observation != "pieces"
         self.encoder = self.observer.encoder(by_place=actions == "hand") if observation == "float32" else None
@@ -78,7 +89,9 @@ class EnvCodec:
         self.mask_in_obs = mask_in in ("obs", "both")
         self.mask_in_info = mask_in in ("info", "both")
         self.factored = actions == "factored"
-        self._renumbered = self.observer.num_actions != rules.num_actions
+        self._renumbered = any(
+            one.num_actions != observer.num_actions for one, observer in zip(each, self.observers, strict=True)
+        )
         self.lose_on_illegal = illegal == "lose"
         self.play_next = illegal == "next"
         self.factor_sizes = self.observer.factors or (0, 0)
@@ -120,20 +133,63 @@ class EnvCodec:
             return self.encoder.encode(pieces)
         return self.observer.flatten(pieces) if self.flat else pieces
 
+    def make_batch(self, num_games: int) -> Batch:
+        """Make a batch of ``num_games`` games with these rules. `BaseBatch.reset` deals them."""
+        several = isinstance(self.rules, SeveralRules)
+        return MixedBatch(self.rules, num_games) if several else self.observer.make_batch(num_games)
+
+    def _observer_of(self, game: Game) -> Observer:
+        return self.observers[self.rules.index(game.rules)] if isinstance(self.rules, SeveralRules) else self.observer
+
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
         """Return the observation of a seat of a game."""
-        return self.encode(self.observer.observe(game, seat))
+        return self.encode(self._observer_of(game).observe(game, seat))
 
     def mask(self, game: Game) -> Mask:
         """Return the mask of the seat to move, int8 [mask_size]."""
-        mask = self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
+        observer = self._observer_of(game)
+        mask = observer.factored_mask(game) if self.factored else observer.mask(game)
         return self.hand.mask(mask[None].view(np.bool_))[0].view(np.int8) if self.hand else mask
+
+    def _gather(self, batch: Batch, function: Callable[[Observer, Batch, Any], Any]) -> Any:
+        """Return the results of a function for all games.
+
+        Args:
+            batch: the games.
+            function: from the observer of n games, the games and their rows to arrays [n, ...], one or by name.
+        """
+        gathered: dict[str, Any] = {}
+        for index, rows, part, _ in split(batch, batch._all):
+            found = function(self.observers[index], part, rows)
+            if part is batch or part.num_games == batch.num_games:
+                return found
+            for name, values in (found if isinstance(found, dict) else {"": found}).items():
+                if name not in gathered:
+                    gathered[name] = np.empty((batch.num_games, *values.shape[1:]), values.dtype)
+                gathered[name][rows] = values
+        return gathered.get("", gathered)
+
+    def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces | Flat:
+        """Return observations of one seat of each game, [B, ...]; see `BaseObserver.observe_batch`."""
+
+        def observe(observer: Observer, games: Batch, rows: Any) -> Pieces | Flat:
+            return self.encode(observer.observe_batch(games, None if seats is None else seats[rows], copy))
+
+        observation: Pieces | Flat = self._gather(batch, observe)
+        return observation
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
         """Return the masks of the seats to move, bool [B, mask_size]. ``out`` is overwritten and returned if given."""
-        if self.factored:
-            return self.observer.factored_mask_batch(batch)
-        return self.hand.mask(self.observer.mask_batch(batch)) if self.hand else self.observer.mask_batch(batch, out)
+
+        def masks(observer: Observer, games: Batch, rows: Any) -> Bools:
+            if self.factored:
+                return observer.factored_mask_batch(games)
+            if self.hand:
+                return self.hand.mask(observer.mask_batch(games))
+            return observer.mask_batch(games, out if games is batch else None)
+
+        mask: Bools = self._gather(batch, masks)
+        return mask
 
     def _next_legal(self, actions: Ints, masks: Bools) -> Ints:
         """Replace illegal actions by the next legal ones.
@@ -176,11 +232,12 @@ class EnvCodec:
                 number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
         except (TypeError, ValueError):
             raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
+        observer = self._observer_of(game)
         if self.hand or self._renumbered:
             joint = np.array([number if 0 <= number < self.num_actions else -1])
             if self.hand:
-                joint = self.hand.to_joint(joint, self.observer.mask(game)[None].view(np.bool_))
-            number = int(self.observer.to_engine(joint)[0])
+                joint = self.hand.to_joint(joint, observer.mask(game)[None].view(np.bool_))
+            number = int(observer.to_engine(joint)[0])
         if number < 0 and (self.factored or self.hand or self._renumbered):  # the game itself refuses other numbers
             raise IllegalAction(self._refusal(action))
         return number
@@ -227,9 +284,12 @@ class EnvCodec:
             (card, cell), (cards, cells) = joint.T, self.factor_sizes
             outside = (card < 0) | (card >= cards) | (cell < 0) | (cell >= cells)
             joint = np.where(outside, -1, card * cells + cell)
-        if self.hand:
-            joint = self.hand.to_joint(joint, self.observer.mask_batch(batch))
-        engine = self.observer.to_engine(joint)
+
+        def to_engine(observer: Observer, games: Batch, rows: Any) -> Ints:
+            own = self.hand.to_joint(joint[rows], observer.mask_batch(games)) if self.hand else joint[rows]
+            return observer.to_engine(own)
+
+        engine: Ints = self._gather(batch, to_engine)
         if not self.lose_on_illegal and (wrong := live & (engine < 0)).any():
             row = int(wrong.argmax())
             raise IllegalAction(f"game {row}: {self._refusal(array[row].tolist())}")

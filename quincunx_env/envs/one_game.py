@@ -7,7 +7,7 @@ from gymnasium.error import ResetNeeded
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.game import Game
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.deals import DealSequence
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer, to_svg
@@ -60,7 +60,7 @@ class OneGame(Generic[AnyGame]):
             return None
 
 
-def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
+def check_snapshot(state: Any, rules: BaseRules | SeveralRules, *names: str) -> None:
     """Check the entries, the game and the deals of a snapshot.
 
     Args:
@@ -79,7 +79,7 @@ def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
     game, deals = state["game"], state["deals"]
     if not isinstance(game, spec_of(rules).Game):
         raise ValueError(f"the game of the snapshot is not of this environment, which plays {rules}: {game!r}")
-    if game.rules != rules:
+    if game.rules not in (rules if isinstance(rules, SeveralRules) else (rules,)):
         raise ValueError(f"this environment plays {rules}, the snapshot is of {game.rules}")
     try:
         valid = _is_valid(game)

@@ -1,5 +1,6 @@
 """Quincunx solitaire as Gymnasium environments: one game, and many games."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, SupportsFloat
 
@@ -14,10 +15,11 @@ from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.core.rules import RulesLike, choose_rules
+from quincunx_env.core.rules import RulesLike, SeveralRules, choose_rules, one_or_several
 from quincunx_env.envs.codec import EnvCodec, Info
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.mixed import split
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
@@ -32,6 +34,10 @@ RULES_OPTIONS = options_of(Rules, without=("num_players", "start", "simpleton", 
 
 _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
 """Keys of the last info of a round, besides the mask."""
+
+
+def _choose_rules(rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
+    return choose_rules(Rules, solitaire_rules, rules, options)
 
 
 class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
@@ -72,17 +78,19 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     sequence of deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed deals the next game.
     Without any seed the first reset draws one, which ``np_random_seed`` reports. A generator that is assigned to
     ``np_random`` draws the seed of the next reset without one.
-    ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one.
+    ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one. With a list of
+    rules each game draws its own by its seed; ``options={"rules": rules}`` chooses them. A given deal needs its rules.
 
     ## Episode End
     A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
 
     ## Information
-    ``action_mask`` in every info, unless ``mask_in="obs"``. The last info of a round adds ``score`` (points scored,
-    with the penalty deducted), ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
-    `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it
-    was given). Other infos do not have these entries, as in `SolitaireVectorEnv`, where computing them at every step
-    would cost time. A recorder that needs the same entries at every step keeps ``action_mask`` alone.
+    ``action_mask`` in every info, unless ``mask_in="obs"``. With a list of rules every info has ``rules``, the index of
+    the game's rules. The last info of a round adds ``score`` (points scored, with the penalty deducted), ``value`` (the
+    return: the sum of the rewards), ``lost``, ``rating`` (index into `quincunx_env.quincunx.scoring.RATINGS`),
+    ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it was given). Other infos do not have these
+    entries, as in `SolitaireVectorEnv`, where computing them at every step would cost time. A recorder that needs the
+    same entries at every step keeps ``action_mask`` alone.
 
     ## Version History
     v0: first release.
@@ -91,12 +99,14 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         options: ``edge_contact``, ``excuse``, ``pawns``, ``flush`` and ``mini``, see
             `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
-            mapping of its fields.
+            mapping of its fields; or a list of these, from which each game draws its rules. Observations are then
+            padded.
         observation: ``"pieces"``, ``"flat"`` or ``"float32"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell; ``"factored"``: a pair.
         padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
+        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
             round as lost; ``"next"``: the legal action with the next higher number is played, from 0 on after the last,
@@ -112,11 +122,12 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     def __init__(
         self,
         *,
-        rules: RulesLike | None = None,
+        rules: RulesLike | Sequence[RulesLike] | None = None,
         observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "hand", "factored"] = "joint",
         padded: bool = False,
+        rules_in_obs: bool = True,
         mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose", "next"] = "raise",
         lost_value: float = 0.0,
@@ -125,8 +136,8 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     ) -> None:
         check_finite("lost_value", lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
-        self.rules = choose_rules(Rules, solitaire_rules, rules, options)
-        self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded, mask_in)
+        self.rules = one_or_several(_choose_rules, rules, options)
+        self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded, mask_in, rules_in_obs)
         self.observer = self.codec.observer
         self.observation_space = self.codec.observation_space()
         self.action_space = self.codec.action_space()
@@ -143,7 +154,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
         Args:
             seed: starts the sequence of deals of this seed; None deals the next game of the sequence.
-            options: ``{"deal": ...}``: the deal to play, or its text.
+            options: ``{"deal": ...}``: the deal to play, or its text; ``{"rules": ...}``: which of several rules.
 
         Returns:
             The observation and the info.
@@ -151,9 +162,14 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
         """
-        given = given_game(self.rules, reset_options(options, "deal").get("deal"))
+        rules = self.rules
+        chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
+        if isinstance(rules, SeveralRules):
+            rules.check_deals(chosen.get("deal"), chosen.get("rules"))
+            rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
+        given = given_game(rules, chosen.get("deal"))
         seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
-        self._game = self._deals.deal(self.rules, seed, given)
+        self._game = self._deals.deal(rules, seed, given)
         super().reset(seed=seed)
         self._value = 0.0
         self._renderer.moved(self.game)
@@ -195,6 +211,8 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         mask = codec.mask(game)
         if codec.mask_in_info:
             info["action_mask"] = mask
+        if isinstance(self.rules, SeveralRules):
+            info["rules"] = self.rules.index(game.rules)
         return codec.with_mask(codec.observe(game), mask), info
 
     def _final_values(self, game: Game, value: float) -> Info:
@@ -271,7 +289,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         self,
         num_envs: int = 1,
         *,
-        rules: RulesLike | None = None,
+        rules: RulesLike | Sequence[RulesLike] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
@@ -279,6 +297,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         preview: bool = False,
         actions: Literal["joint", "hand", "factored"] = "joint",
         padded: bool = False,
+        rules_in_obs: bool = True,
         mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose", "next"] = "raise",
         lost_value: float = 0.0,
@@ -289,8 +308,8 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_finite("lost_value", lost_value)
-        chosen = choose_rules(Rules, solitaire_rules, rules, options)
-        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)
+        chosen = one_or_several(_choose_rules, rules, options)
+        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in, rules_in_obs)
         super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
@@ -312,6 +331,9 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch = self.batch
         score, lost = batch.scores[rows, 0], batch.lost[rows]
-        penalty = np.where(lost, 0, batch._penalties(batch.hands[rows])[:, 0])
+        penalty = np.zeros(len(rows), np.int64)
+        part: Any
+        for _, here, part, places in split(batch, rows):
+            penalty[here] = np.where(part.lost[places], 0, part.penalties(places)[:, 0])
         values = score, self.value[rows], lost, ratings(score, lost), penalty, batch.seed[rows], batch.game[rows]
         return dict(zip(_FINAL, values, strict=True))

@@ -30,6 +30,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
+from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv, delegate
 from quincunx_env.envs.one_game import METADATA, OneGame
@@ -59,6 +60,7 @@ _FIXED = (
     "preview",
     "actions",
     "padded",
+    "rules_in_obs",
     "mask_in",
     "illegal",
     "game",
@@ -166,6 +168,8 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
             raise ValueError("several players need opponents= or pool=, as in opponents='greedy'")
         else:
             self.env = SolitaireEnv(**given)
+        if isinstance(self.env.rules, SeveralRules):
+            raise ValueError("rules must be one set of rules for prompts: make an environment for each")
         self.rules, self.render_mode, self.metadata = self.env.rules, render_mode, self.env.metadata
         self.names = _check_names(names, self.rules.num_players)
         self.rules_card, self.max_mistakes, self.mistakes = rules_card, max_mistakes, 0

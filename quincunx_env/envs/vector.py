@@ -22,6 +22,7 @@ from quincunx_env.core.observation import Flat, Pieces, ordered_dict
 from quincunx_env.envs.codec import Batch, EnvCodec, Info
 from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.mixed import MixedBatch
 from quincunx_env.envs.one_game import METADATA
 from quincunx_env.envs.options import check_option, reset_options
 from quincunx_env.registry import spec_of
@@ -71,10 +72,14 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     games. A reset with a seed starts again, ``options={"deal": [...]}`` replaces single games, and a snapshot
     continues in an environment with the same list.
 
+    With a list of rules each game draws its own by its seed, the same in every environment. ``options={"rules": ...}``
+    chooses them, for all rows that are reset or a list of one for each. Given deals need their rules.
+
     ## Information
-    ``action_mask`` in every info, unless ``mask_in="obs"``. The entries of the last info of a game are arrays
-    [num_envs, ...] with a bool array ``_<name>`` beside each that marks the rows it applies to, as in Gymnasium's own
-    vector environments. Other infos do not have them.
+    ``action_mask`` in every info, unless ``mask_in="obs"``. With a list of rules every info has ``rules``, the index of
+    each game's rules. The entries of the last info of a game are arrays [num_envs, ...] with a bool array ``_<name>``
+    beside each that marks the rows it applies to, as in Gymnasium's own vector environments. Other infos do not have
+    them.
 
     Args:
         batch: the games.
@@ -100,7 +105,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         check_option("copy", copy, False, True)
         self.num_envs = check_integer("num_envs", num_envs, 1, MAX_SEED - 1)
         self.codec = codec
-        self.batch: Batch = spec_of(codec.rules).Batch(codec.rules, self.num_envs)
+        self.batch: Batch = codec.make_batch(self.num_envs)
         self.rules = self.batch.rules
         self.observer = codec.observer
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -114,6 +119,8 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._copy = copy
         self._mask_buffer: Bools | None = None
         self._has_reset = False
+        if given_deals is not None and isinstance(self.batch, MixedBatch):
+            raise ValueError("given_deals are of one set of rules: give these, or the deals and their rules to reset()")
         self._decks = None if given_deals is None else self._decks_of("given_deals", given_deals)
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
@@ -153,7 +160,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             seed: a number, for ``seed + i`` in row i, or one for each row, whether or not it is reset. None deals the
                 next game of every row. ``np_random`` gets the number, or the seed of the first row that is reset.
             options: ``deal``: a deal, or a list of one for each round, for each row that is reset; ``reset_mask``: bool
-                [num_envs].
+                [num_envs]; ``rules``: which of several rules to play, for all rows that are reset or for each.
 
         Returns:
             The observations of all rows, and the info with all masks.
@@ -162,7 +169,8 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             ValueError: if a seed, a deal or an option is invalid; nothing has changed then.
             ResetNeeded: if the first reset leaves rows out.
         """
-        chosen = reset_options(options, "deal", "reset_mask")
+        known = ("deal", "reset_mask", "rules") if isinstance(self.batch, MixedBatch) else ("deal", "reset_mask")
+        chosen = reset_options(options, *known)
         mask = as_array(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one True")
@@ -183,7 +191,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             first = seed = check_seed(seed)  # type: ignore[arg-type]
         elif (drawn := self._next_seed(bool(self.batch.resets[0] >= 0))) is not None:
             return self.reset(seed=drawn, options=options)
-        self._deal(rows, seed, decks)
+        self._deal(rows, seed, decks, chosen.get("rules"))
         super().reset(seed=first)
         self._has_reset = True
         self._on_deal(rows)
@@ -245,17 +253,21 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             self._on_deal(rows)
         return rewards, terminated, info
 
-    def _decks_of(self, name: str, deals: GivenDeals) -> npt.NDArray[np.int8]:
-        """Return given deals as decks, int8 [deals, rounds, cards dealt]. ``name`` is their name in error messages."""
+    def _decks_of(self, name: str, deals: GivenDeals) -> Any:
+        """Return given deals as decks, int8 [deals, rounds, cards dealt], with several rules as a list.
+
+        ``name`` is their name in error messages.
+        """
         if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
             raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
         parsed = [parse_deals(spec_of(self.rules).Deal, each) for each in deals]
-        return self.batch._decks_of(parsed, len(parsed))
+        return parsed if isinstance(self.batch, MixedBatch) else self.batch._decks_of(parsed, len(parsed))
 
-    def _deal(
-        self, rows: Ints, seed: int | Sequence[int] | None = None, decks: npt.NDArray[np.int8] | None = None
-    ) -> None:
+    def _deal(self, rows: Ints, seed: int | Sequence[int] | None = None, decks: Any = None, rules: Any = None) -> None:
         """Deal the next games of `rows`. They come from ``decks``, from the list of given deals, or from seeds."""
+        if isinstance(self.batch, MixedBatch):
+            self.batch._reset(rows, seed, decks, rules)
+            return
         if decks is not None or self._decks is None:
             self.batch._reset(rows, seed, decks)
             return
@@ -272,13 +284,15 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             info[name][rows] = values
             info[f"_{name}"] = ended.copy()
+        if isinstance(self.batch, MixedBatch):
+            info |= {"rules": np.where(ended, self.batch.rules_index, 0), "_rules": ended.copy()}
         return info
 
     def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
         """Return the observations of these rows, None elsewhere. Gymnasium's own vector environments do the same."""
         rows, seats = np.flatnonzero(ended), self._observing_seats()
         games = self.batch.fork(rows)
-        now = self.codec.encode(self.observer.observe_batch(games, None if seats is None else seats[rows]))
+        now = self.codec.observe_batch(games, None if seats is None else seats[rows])
         now = self.codec.with_mask(now, np.zeros((len(rows), self.codec.mask_size), np.int8))
         shown: list[Any] = list(now) if isinstance(now, np.ndarray) else [{} for _ in rows]
         if isinstance(now, dict):
@@ -298,7 +312,9 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             without_mask: leave the masks out of the info, which saves making them if observations do not have them.
         """
         copy = self._copy and not self.codec.flat
-        observation = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats(), copy))
+        observation = self.codec.observe_batch(self.batch, self._observing_seats(), copy)
+        if isinstance(self.batch, MixedBatch):
+            info |= {"rules": self.batch.rules_index.copy(), "_rules": np.ones(self.num_envs, np.bool_)}
         if without_mask and not self.codec.mask_in_obs:
             return observation, info
         mask = self._masks(self._mask_buffer)

@@ -1,6 +1,7 @@
 """Gymnasium environments in which policies play all seats but one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, cast
 
 import gymnasium
@@ -12,17 +13,18 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array
-from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.core.policy import Agent, NotFiniteError, policy_for
-from quincunx_env.core.rules import RulesLike
+from quincunx_env.core.observation import Flat, Observer, Pieces
+from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for
+from quincunx_env.core.rules import RulesLike, SeveralRules, one_or_several
 from quincunx_env.envs.codec import Batch, EnvCodec, Info
 from quincunx_env.envs.generator import GymnasiumEnv, delegate
+from quincunx_env.envs.mixed import option, split
 from quincunx_env.envs.one_game import METADATA, OneGame
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
-from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards, win_shares
+from quincunx_env.envs.rewards import REWARDS, by_players, end_rewards, step_rewards, win_shares
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import display_name, resolve
-from quincunx_env.registry import make_observer, make_rules
+from quincunx_env.registry import heading, make_observer, make_rules
 from quincunx_env.render import Renderer
 
 DEFAULT_OPPONENT = "greedy"
@@ -91,12 +93,13 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
-            fields.
+            fields; or a list of these, from which each game draws its rules. Observations are then padded.
         observation: ``"pieces"``, ``"flat"`` or ``"float32"``, the encoding for networks.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell; ``"factored"``: a pair.
         padded: observations and actions have the same shape in all variants of the game.
+        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
@@ -114,7 +117,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         num_envs: int = 1,
         *,
         game: str = "quincunx",
-        rules: RulesLike | None = None,
+        rules: RulesLike | Sequence[RulesLike] | None = None,
         opponents: Agent | str | Sequence[Agent | str] | None = None,
         pool: Sequence[Agent | str] | None = None,
         seat: int | Literal["rotate"] = "rotate",
@@ -123,6 +126,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         preview: bool = False,
         actions: Literal["joint", "hand", "factored"] = "joint",
         padded: bool = False,
+        rules_in_obs: bool = True,
         mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose", "next"] = "raise",
         illegal_reward: float = -1.0,
@@ -137,14 +141,17 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             raise ValueError("max_episode_steps must be None: a game ends by itself")
         check_option("reward", reward, *REWARDS)
         check_finite("illegal_reward", illegal_reward)
-        chosen = make_rules(game, rules, **options)
-        num_players = chosen.num_players
-        check_option("seat", seat, "rotate", *range(num_players))
+        chosen = one_or_several(lambda one, single: make_rules(game, one, **single), rules, options)
+        every = chosen if isinstance(chosen, SeveralRules) else (chosen,)
+        num_players, fewest = chosen.num_players, min(each.num_players for each in every)
+        check_option("seat", seat, "rotate", *range(fewest))
         agents: Sequence[Agent | str]
         if pool is None:
             opponents = DEFAULT_OPPONENT if opponents is None else opponents
             several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
             agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (num_players - 1))
+            if several and fewest < num_players:
+                raise ValueError("opponents must be one policy for all other seats where their number differs by game")
             if len(agents) != num_players - 1:
                 raise ValueError(
                     f"opponents must be one policy for all other seats or a sequence of {num_players - 1}, got "
@@ -154,9 +161,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             agents = check_pool(pool)
         else:
             raise ValueError("opponents and pool exclude each other: give one of them")
-        self.policies = [policy_for(resolve(agent), chosen) for agent in agents]
+        self.policies = [_policy_for(resolve(agent), chosen) for agent in agents]
+        """The policies of the other seats. With several rules each is a tuple, by the rules."""
         self._pooled = pool is not None
-        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)
+        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in, rules_in_obs)
         super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
         self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward
@@ -168,7 +176,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         """Index into ``policies`` of each seat's policy, [num_envs, players]; without meaning at the agent's seat."""
         self.pending_reward = np.zeros(num_envs)
         """Reward from before the agent's first decision, which its first step returns."""
-        self._opponents_observer = make_observer(chosen, preview=True)
+        self._opponents_observers = [make_observer(each, preview=True) for each in every]
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; games dealt from now on sample from it.
@@ -196,14 +204,14 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                     f"probabilities must be {len(policies)} numbers from 0 on that add up to 1, got {probabilities!r}"
                 )
             given = given / given.sum()
-        self.policies = [policy_for(resolve(policy), self.rules) for policy in policies]
+        self.policies = [_policy_for(resolve(policy), self.rules) for policy in policies]
         self._probabilities = given
 
     def _observing_seats(self) -> Ints:
         return self.seat
 
     def _on_deal(self, rows: Ints) -> None:
-        players = self.rules.num_players
+        players = option(self.batch, "num_players")[rows]
         self.seat[rows] = self.batch.resets[rows] % players if self.fixed_seat is None else self.fixed_seat
         if self._pooled:
             drawn = (
@@ -213,7 +221,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             )
             self.policy_index[rows] = drawn[:, None]
         else:
-            after = (np.arange(players) - self.seat[rows, None]) % players
+            after = (np.arange(self.rules.num_players) - self.seat[rows, None]) % players[:, None]
             self.policy_index[rows] = after - 1  # -1 at the agent's own seat, where it is not read
         self.value[rows] = 0.0
         self.pending_reward[rows] = self._opponents_play(rows)[rows]
@@ -226,7 +234,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         rewards += self._opponents_play(np.flatnonzero(~batch.over))
         finished = np.flatnonzero(batch.over & ~ended & ~illegal)
         if self.reward == "outcome" and len(finished):
-            rewards[finished] = end_rewards(batch.totals[finished])[np.arange(len(finished)), self.seat[finished]]
+            rewards[finished] = self._agents(end_rewards, batch.totals[finished], finished)
         rewards[illegal] += self.illegal_reward
         self.value += rewards
         return rewards
@@ -247,11 +255,9 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             if not len(rows):
                 return rewards
             policies = self.policy_index[rows, batch.mover[rows]]
-            for index in np.unique(policies):
-                some, policy = rows[policies == index], self.policies[index]
-                games = batch.fork(some)
+            for some, policy, observer, games in self._groups(rows, policies):
                 try:
-                    actions = policy(self._opponents_observer.observe_batch(games), games.mask, self.np_random)
+                    actions = policy(observer.observe_batch(games), games.mask, self.np_random)
                     gains = batch.step(actions, some)
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
@@ -261,36 +267,71 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                     raise
                 rewards[some] += self._agent_rewards(gains, some)
 
+    def _groups(self, rows: Ints, policies: Ints) -> Iterator[tuple[Ints, Policy, Observer, Batch]]:
+        """Yield rows by policy and rules: with policy, observer and copies."""
+        for index in np.unique(policies):
+            own, policy = rows[policies == index], self.policies[index]
+            for number, here, part, places in split(self.batch, own):
+                each = policy[number] if isinstance(self.rules, SeveralRules) else policy
+                yield own[here], each, self._opponents_observers[number], part.fork(places)
+
     def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
-        players, seat, policies = self.rules.num_players, own["seat"], own["policy_index"]
+        players, seat, policies = option(games, "num_players"), own["seat"], own["policy_index"]
         if (seat < 0).any() or (seat >= players).any():
-            return f"a seat lies between 0 and {players - 1}"
+            return f"a seat lies between 0 and {self.rules.num_players - 1}"
         if (~games.over & (games.mover != seat)).any():
             return "it is not the agent's turn"
-        others = np.arange(players) != seat[:, None]
+        seats = np.arange(self.rules.num_players)
+        others = (seats != seat[:, None]) & (seats < players[:, None])
         if (policies >= len(self.policies)).any() or (policies < -1).any() or (others & (policies < 0)).any():
             return f"it has {len(self.policies)} policies"
         return super()._fault(games, own)
 
     def _agent_rewards(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
         """Return the agents' rewards for gains int64 [n, P] in these rows: float64 [n]."""
-        return step_rewards(self.reward, gains)[np.arange(len(rows)), self.seat[rows]]
+        return self._agents(partial(step_rewards, self.reward), gains, rows)
+
+    def _agents(self, rewards: Any, points: Ints, rows: Ints) -> npt.NDArray[np.float64]:
+        """Return the agents' rewards in these rows, float64 [n].
+
+        Args:
+            rewards: function from the points of all seats to their rewards.
+            points: int64 [n, P].
+            rows: int64 [n].
+        """
+        players = option(self.batch, "num_players")[rows]
+        return by_players(rewards, points, players)[np.arange(len(rows)), self.seat[rows]]
 
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
-        batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
-        totals = np.take_along_axis(batch.totals[rows], (self.seat[rows, None] + np.arange(players)) % players, axis=1)
-        played = batch.ply[rows] == self.rules.num_plays  # the agent forfeited the others
+        batch, each, seats = self.batch, np.arange(len(rows)), np.arange(self.rules.num_players)
+        players = option(batch, "num_players")[rows]
+        turns = (self.seat[rows, None] + seats) % players[:, None]
+        totals = np.where(seats < players[:, None], np.take_along_axis(batch.totals[rows], turns, axis=1), 0)
+        played = batch.ply[rows] == option(batch, "num_plays")[rows]  # the agent forfeited the others
         opponent = {"opponent": self.policy_index[rows, 0]} if self._pooled else {}
         return {
             "score": totals[each, 0],
             "value": self.value[rows],
             "totals": totals,
-            "win": np.where(played, win_shares(totals)[:, 0], 0.0),
+            "win": np.where(played, by_players(win_shares, totals, players)[:, 0], 0.0),
             "seat": self.seat[rows],
             "seed": batch.seed[rows],
             "game": batch.game[rows],
             **opponent,
         }
+
+
+def _policy_for(agent: Agent, rules: Any) -> Any:
+    """Return the policy of an agent, or a tuple for several rules."""
+    if not isinstance(rules, SeveralRules):
+        return policy_for(agent, rules)
+    policies = []
+    for each in rules:
+        try:
+            policies.append(policy_for(agent, each))
+        except ValueError as error:
+            raise ValueError(f"{error}; leave {heading(each)!r} out of rules=, or choose other opponents") from error
+    return tuple(policies)
 
 
 def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
@@ -339,7 +380,8 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
         Args:
             seed: starts the sequence of games of this seed; None deals the next game of the sequence.
-            options: ``{"deal": ...}``: the deal to play, or a list of one for each round of a match.
+            options: ``{"deal": ...}``: the deal to play, or a list of one for each round of a match;
+                ``{"rules": ...}``: which of several rules.
 
         Returns:
             The observation and the info.
@@ -347,9 +389,10 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
-        deal = reset_options(options, "deal").get("deal")
+        chosen = reset_options(options, "deal", *(["rules"] if isinstance(self.rules, SeveralRules) else []))
         seed = None if seed is None else check_seed(seed)
-        observation, info = self.envs.reset(seed=seed, options=None if deal is None else {"deal": [deal]})
+        given = {name: [value] for name, value in chosen.items() if value is not None}
+        observation, info = self.envs.reset(seed=seed, options=given)
         self._update_window()
         return self._single(observation), self._single_info(info)
 

@@ -41,9 +41,11 @@ class PaddedObserver(Observer):
     Args:
         rules: options of the game.
         preview: add the piece ``preview``: points and draws of every legal play.
+        rules_in_obs: False leaves the piece ``form`` out.
     """
 
-    def __init__(self, rules: Rules, preview: bool = False) -> None:
+    def __init__(self, rules: Rules, preview: bool = False, rules_in_obs: bool = True) -> None:
+        self._rules_in_obs = rules_in_obs
         self._unpadded = Observer(rules, preview)
         self._widest = Observer(WIDEST, preview)
         super().__init__(rules, preview)
@@ -84,7 +86,7 @@ class PaddedObserver(Observer):
                 NO_CELL,
             ),
         )
-        return (*pieces.values(), form)
+        return (*pieces.values(), form) if self._rules_in_obs else tuple(pieces.values())
 
     @cached_property
     def places(self) -> HandPlaces:
@@ -114,7 +116,8 @@ class PaddedObserver(Observer):
             padded[name][:, self._cells] = pieces[name]
         padded["hand"][:, :cards] = pieces["hand"]
         padded["counts"][:, self._filled] = pieces["counts"][:, self._source]
-        padded["form"][:] = self._form
+        if "form" in padded:
+            padded["form"][:] = self._form
         if "pending" in pieces:
             card, cell = pieces["pending"].T
             padded["pending"][:] = np.stack([card, np.where(card < 0, -1, self._cells[cell])], axis=1)
@@ -131,7 +134,7 @@ class PaddedObserver(Observer):
             ValueError: if this observer did not make the observation.
         """
         _, padded = super().to_unpadded(observation)
-        if (padded["form"] != self._form).any():
+        if "form" in padded and (padded["form"] != self._form).any():
             raise ValueError(f"this observation is of other rules than {self.rules}")
         pieces = {piece.name: padded[piece.name] for piece in self._unpadded.pieces}
         pieces["board"], pieces["order"] = padded["board"][self._cells], padded["order"][self._cells]

@@ -25,7 +25,11 @@ from quincunx_env import (
     quincunx_v0,
     spiral_v0,
 )
+from quincunx_env.core.deal import draw
 from quincunx_env.core.game import BaseGame
+from quincunx_env.core.rules import SeveralRules
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import make_observer
 from tests.variants import new_game, random_action, same
 
 Options = dict[str, Any]
@@ -88,10 +92,27 @@ class Driver(ABC):
         """The rules of its games."""
         return self.inner.rules
 
+    def rules_of(self, seed: int, number: int) -> Any:
+        """The rules of game ``number`` of a seed."""
+        rules = self.rules
+        if not isinstance(rules, SeveralRules):
+            return rules
+        return rules[draw(len(rules), np.array([seed]), np.array([number])).item()]
+
     @property
     def observer(self) -> Any:
         """The observer of its games."""
         return self.inner.observer
+
+    def observer_of(self, game: Any) -> Any:
+        """The observer of one of its games."""
+        return make_observer(game.rules, padded=True) if isinstance(self.rules, SeveralRules) else self.observer
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Cards and cells of a factored action."""
+        cards, cells = self.observer.factors
+        return cards, cells
 
     @abstractmethod
     def reset(self, seed: Any = None, deals: Any = None) -> None:
@@ -118,7 +139,7 @@ class Driver(ABC):
         mask: Mask = np.asarray(self.raw_masks())[self.row].astype(np.bool_)
         if not self.factored:
             return mask
-        cards = self.rules.num_cards
+        cards, _ = self.sizes
         joint: Mask = np.logical_and.outer(mask[:cards], mask[cards:]).ravel()
         return joint
 
@@ -133,11 +154,12 @@ class Driver(ABC):
 
     def encode(self, action: int) -> Any:
         """A joint action as the environment takes it."""
-        return np.array(divmod(action, self.rules.num_cells)) if self.factored else action
+        return np.array(divmod(action, self.sizes[1])) if self.factored else action
 
     def number(self, action: int) -> int:
         """The environment's number of one of the engine's joint actions."""
-        return int(np.flatnonzero(self.observer.to_engine(np.arange(self.observer.num_actions)) == action)[0])
+        observer = self.observer_of(self.games()[self.row])
+        return int(np.flatnonzero(observer.to_engine(np.arange(observer.num_actions)) == action)[0])
 
     def current(self) -> Any:
         """What the environment shows without a step."""
@@ -190,7 +212,7 @@ class Driver(ABC):
 
     def _choose(self, masks: Any, rng: np.random.Generator) -> Any:
         """A random legal action for every row, zeros where none is legal; [rows] or, factored, [rows, 2]."""
-        cards = self.rules.num_cards
+        cards = self.sizes[0] if self.factored else 0
         chosen = []
         for mask in np.atleast_2d(masks).astype(np.bool_):
             parts = [mask[:cards], mask[cards:]] if self.factored else [mask]
@@ -434,11 +456,16 @@ def _paired(one: list[Options], other: list[Options]) -> list[Options]:
     return [options | other[number % len(other)] for number, options in enumerate(one)]
 
 
+SEVERAL_ALONE: list[Rules] = [Rules(), Rules(edge_contact=True, pawns=True), Rules(excuse=True, flush=True)]
+SEVERAL: list[Rules] = [Rules(2, flush=True), Rules(3, "open", excuse=True), Rules(4, pawns=True, match=True)]
+"""Rules from which each game draws its own."""
 SOLITAIRE: list[Options] = [
     {},
     {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True},
     {"padded": True, "observation": "float32", "mask_in": "both"},
+    {"rules": SEVERAL_ALONE, "preview": True},
+    {"rules": SEVERAL_ALONE, "actions": "factored", "rules_in_obs": False, "observation": "float32"},
 ]
 MULTIPLAYER: list[Options] = [
     {},
@@ -454,6 +481,8 @@ VS_OPPONENTS: list[Options] = [
     *({"opponents": greedy} | options for options in MULTIPLAYER),
     {"opponents": greedy, "game": "spiral", "deals": 1, "seat": 1},
     {"pool": ["uniform", "greedy"], "num_players": 3, "actions": "factored"},
+    {"opponents": greedy, "rules": SEVERAL, "observation": "flat"},
+    {"pool": ["greedy", "uniform"], "rules": [*SEVERAL, Rules(2, simpleton=True)], "preview": True},
 ]
 MODES: list[Options] = [{"autoreset_mode": mode} for mode in AutoresetMode]
 MASKS_IN: list[Options] = [{"mask_in": where} for where in ("obs", "info", "both")]
@@ -468,7 +497,7 @@ def _cases() -> Iterator[tuple[str, Case]]:
     every: Sequence[tuple[str, type[Driver], Callable[..., Any], list[Options]]] = (
         ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE),
         ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, SOLITAIRE_VECTOR),
-        ("SolitaireVecEnv", Stable, solitaire_vec_env, SOLITAIRE[:2]),
+        ("SolitaireVecEnv", Stable, solitaire_vec_env, [*SOLITAIRE[:2], SOLITAIRE[-2]]),
         ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS),
         ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, _paired(VS_OPPONENTS, MODES)),
         ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[-1:]),
@@ -477,6 +506,7 @@ def _cases() -> Iterator[tuple[str, Case]]:
         ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, _paired(SPIRAL, MASKS_IN[1:])),
         ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL[1:]),
         ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces", "padded": True}]),
+        ("BatchedGames", Batched, BatchedGames, [{"rules": SEVERAL, "reward": "outcome", "preview": True}]),
         ("BatchedGames", Batched, BatchedGames, [{"game": "spiral"} | options for options in SPIRAL]),
     )
     for name, driver, build, several in every:
@@ -486,7 +516,10 @@ def _cases() -> Iterator[tuple[str, Case]]:
 
 def _words(options: Options) -> str:
     """Options as a short text."""
-    words = [name if value is True else str(getattr(value, "__name__", value)) for name, value in options.items()]
+    words = [
+        name if value is True or name == "rules" else str(getattr(value, "__name__", value))
+        for name, value in options.items()
+    ]
     return "-".join(words).replace(" ", "") or "default"
 
 
@@ -507,13 +540,13 @@ def every_environment(which: Callable[[Case], bool] = lambda case: True) -> pyte
 
 
 def takes_deals(case: Case) -> bool:
-    """Whether deals can be handed in to an environment."""
-    return case[0].takes_deals
+    """Whether deals can be handed in to an environment, without their rules."""
+    return case[0].takes_deals and "rules" not in case[2]
 
 
 def seeded(driver: Driver, number: int, seed: int = SEED) -> list[Any]:
     """The deals of game ``number`` of every row."""
-    return [new_game(driver.rules, seed + row, number).deals for row in range(driver.rows)]
+    return [new_game(driver.rules_of(seed + row, number), seed + row, number).deals for row in range(driver.rows)]
 
 
 def dealt(driver: Driver) -> list[Any]:

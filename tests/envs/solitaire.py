@@ -9,6 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from tests.envs.drivers import SEVERAL_ALONE
 
 ID = "Quincunx/Solitaire-v0"
 SEED = 2_000
@@ -25,6 +26,8 @@ OPTIONS: list[Options] = [
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True, "illegal": "lose"},
     {"pawns": True, "actions": "factored", "illegal": "lose", "lost_value": 2.5, "edge_contact": True},
     {"flush": True, "observation": "flat", "excuse": True},
+    {"rules": SEVERAL_ALONE, "observation": "float32", "illegal": "lose"},
+    {"rules": SEVERAL_ALONE, "actions": "factored"},
 ]
 """Options that between them cover every one of them."""
 
@@ -46,7 +49,7 @@ def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, il
     """A random legal action for each game, an arbitrary one with probability ``illegal``; zeros where none is legal."""
     masks = env.action_masks() if masks is None else masks.astype(np.bool_)
     space = env.single_action_space if isinstance(env, SolitaireVectorEnv) else env.action_space
-    cards = env.rules.num_cards
+    cards = (env.observer.factors or (0, 0))[0]
 
     def one(mask: Masks) -> list[int]:
         parts = [mask] if isinstance(space, spaces.Discrete) else [mask[:cards], mask[cards:]]

@@ -50,13 +50,14 @@ def legal_actions(game: Any) -> list[int]:
 
 def expected_mask(driver: Driver, game: Any) -> Mask:
     """The mask of a game by hand, as the environment encodes it."""
-    legal = legal_actions(game)
+    observer = driver.observer_of(game)
+    legal: Mask = np.isin(observer.to_engine(np.arange(observer.num_actions)), legal_actions(game))
     if driver.factored:
-        parts = np.array(legal, np.int64).reshape(-1, 1) // driver.rules.num_cells, np.array(legal, np.int64)
-        cards = np.isin(np.arange(driver.rules.num_cards), parts[0])
-        return np.concatenate([cards, np.isin(np.arange(driver.rules.num_cells), parts[1] % driver.rules.num_cells)])
-    numbers = driver.observer.to_engine(np.arange(driver.observer.num_actions))
-    return np.isin(numbers, legal)
+        cards, cells = divmod(np.flatnonzero(legal), driver.sizes[1])
+        return np.concatenate(
+            [np.isin(np.arange(size), own) for size, own in zip(driver.sizes, (cards, cells), strict=True)]
+        )
+    return legal
 
 
 def shown_masks(driver: Driver) -> list[npt.NDArray[Any]]:
@@ -139,8 +140,8 @@ def test_legal_is_exactly_what_does_not_raise(case: Case, steps: int) -> None:
                 with pytest.raises(IllegalAction):
                     driver.step(driver.encode(action))
         if driver.factored:
-            for card in range(driver.rules.num_cards):
-                for cell in (-1, driver.rules.num_cells):
+            for card in range(driver.sizes[0]):
+                for cell in (-1, driver.sizes[1]):
                     with pytest.raises(IllegalAction, match="out of range"):
                         driver.step(np.array([card, cell]))
 
@@ -166,7 +167,8 @@ def test_integers_of_any_kind_are_actions(case: Case) -> None:
 
 def wrong_plays(driver: Driver) -> dict[int, str]:
     """Actions of the engine that are illegal now in the row under test, and what the error says."""
-    game, rules = driver.games()[driver.row], driver.rules
+    game = driver.games()[driver.row]
+    rules = game.rules
     cells = rules.num_cells
     absent = next(card for card in rules.deck if not game.hands[game.mover][card])
     if isinstance(game, spiral.Game):
@@ -192,7 +194,7 @@ def wrong_plays(driver: Driver) -> dict[int, str]:
 def outside(driver: Driver) -> list[Any]:
     """Integers that are no actions."""
     if driver.factored:
-        return [(driver.rules.num_cards, 0), (-1, 0), (0, driver.rules.num_cells), (0, -1)]
+        return [(driver.sizes[0], 0), (-1, 0), (0, driver.sizes[1]), (0, -1)]
     return [-1, driver.observer.num_actions, np.int64(-1), np.int32(driver.observer.num_actions)]
 
 
@@ -300,7 +302,7 @@ def test_the_next_legal_action_may_take_the_place_of_an_illegal_one(case: Case) 
         for action in (legal[0], legal[-1] + 1, legal[0] - 1, number - 1, number + 3, -2):
             expected = int(next(each for each in np.arange(action, action + number) % number if each in legal))
             if start.factored:
-                sizes = start.rules.num_cards, start.rules.num_cells
+                sizes = start.sizes
                 given: Any = int(action) % sizes[0], int(action) % sizes[1]
                 expected = 0
                 for part, wanted, size in zip(divmod(legal, sizes[1]), given, sizes, strict=True):

@@ -109,6 +109,8 @@ def test_snapshots_keep_that_deals_were_handed_in(case: Case) -> None:
 def other_rules(case: Case) -> dict[str, Any]:
     """An option that changes the rules, but no shape."""
     game = case[1].__module__ + str(case[2].get("game"))
+    if "rules" in case[2]:
+        return {"rules": [replace(rules, flush=not rules.flush) for rules in case[2]["rules"]]}
     return {"fifteens": not case[2].get("fifteens", False)} if "spiral" in game else {"flush": "flush" not in case[2]}
 
 
@@ -117,7 +119,7 @@ def test_snapshots_of_other_rules_are_refused(case: Case) -> None:
     """Although all shapes are the same. The error names both; nothing changes."""
     driver = drive(case).started(4)
     state = drive(case, **other_rules(case)).started(2).env.get_state()
-    with driver.refused(ValueError, "the snapshot is of Rules"):
+    with driver.refused(ValueError, r"the snapshot is of \(?Rules"):
         driver.env.set_state(state)
 
 
@@ -209,6 +211,7 @@ NO_GENERATORS = [b"", b"x", b"\xff", b"[]", b"{}", b"[" * 9999, *(json.dumps(PCG
 WRONG_ENTRIES: dict[str, list[Any]] = {
     "board": [130, "AM", np.int8(41)],
     "mover": [9],
+    "rules_index": [-1, 4, "x"],
     "scores": [np.int64(30_000), 0.5],
     "over": ["x"],
     "value": [np.nan, "x", 3],

@@ -92,6 +92,7 @@ QUINCUNX = QUINCUNX_AGENTS + VS_OPPONENTS + [batched_games]
 MULTIPLAYER = QUINCUNX + SPIRAL_AGENTS
 EVERY = MULTIPLAYER + SOLITAIRE
 GYMNASIUM = SOLITAIRE + VS_OPPONENTS
+SEVERAL: list[Make] = [*SOLITAIRE, *VS_OPPONENTS, batched_games]
 VECTOR: list[Make] = [SolitaireVectorEnv, vs_opponents_vector]
 WINDOWED: list[Make] = [*AGENTS, SolitaireEnv, vs_opponents]
 
@@ -163,6 +164,31 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (SOLITAIRE, {"rules": Rules(2)}, "num_players must be 1 in an environment of the solitaire, got 2"),
     (SOLITAIRE, {"rules": {"num_players": 2.5}}, "num_players must be 1 in an environment of the solitaire, got 2.5"),
     (QUINCUNX + SOLITAIRE, {"rules": {"flush": 1}}, "flush must be True or False, got 1"),
+    (SEVERAL, {"rules": []}, "a sequence of rules must have at least one, each once, got []"),
+    (SEVERAL, {"rules": [{}, {}]}, "at least one, each once"),
+    (SEVERAL, {"rules": [{}, 3]}, "rules must be a quincunx_env."),
+    (SOLITAIRE, {"rules": [Rules(), spiral.Rules()]}, "rules must be a quincunx_env."),
+    (SEVERAL[2:], {"rules": [Rules(2), spiral.Rules()]}, "rules are for 'spiral', but the game is 'quincunx'"),
+    (SEVERAL, {"rules": [{}], "flush": True}, "give rules= or single options, not both"),
+    (
+        SEVERAL[2:],
+        {"game": "spiral", "rules": [{}]},
+        "'spiral' has no padded observations: make an environment for each",
+    ),
+    (AGENTS, {"rules": [{}]}, "rules must be a quincunx_env."),
+    (SEVERAL, {"rules_in_obs": 1}, "rules_in_obs must be one of False, True, got 1"),
+    (VECTOR, {"rules": [{}], "given_deals": ["A"]}, "given_deals are of one set of rules: give these, or the deals"),
+    (
+        VS_OPPONENTS,
+        {"rules": [Rules(2), Rules(3)], "opponents": [greedy, greedy]},
+        "opponents must be one policy for all other seats where their number differs by game",
+    ),
+    (
+        VS_OPPONENTS,
+        {"rules": [Rules(2), Rules(2, mini=True)], "opponents": "value"},
+        "no shipped network has learned mini-2: they play solitaire, 2-corners, 2-open, 3-corners, 3-open, 4-corners, "
+        "4-open; leave '2 players, mini' out of rules=, or choose other opponents",
+    ),
     (VS_OPPONENTS, {"seat": 2}, "seat must be one of 'rotate', 0, 1, got 2"),
     (VS_OPPONENTS, {"seat": True}, "seat must be one of 'rotate', 0, 1, got True"),
     (EVERY, {"preview": 1}, "preview must be one of False, True, got 1"),
@@ -410,6 +436,7 @@ def test_wrong_reset_options_are_refused(case: Case) -> None:
     """Names that are not known, and what is no mapping; the error names those that are known; nothing changes."""
     driver = drive(case).started(3)
     known = {"Agents": "'deal', 'options'", "Single": "'deal'"}.get(case[0].__name__, "'deal', 'reset_mask'")
+    known += ", 'rules'" if "rules" in case[2] else ""
     wrong: dict[Any, Any] = {"dael": None, "rows": [0], 1: 2}
     if case[0] is not Vector:
         wrong["reset_mask"] = np.ones(1, np.bool_)

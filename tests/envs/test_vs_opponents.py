@@ -24,6 +24,8 @@ from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import make_observer
+from tests.envs.drivers import SEVERAL
 from tests.variants import same
 
 Actions = npt.NDArray[np.int64]
@@ -36,6 +38,8 @@ GAMES: list[dict[str, Any]] = [
     {"num_players": 2, "start": "open", "simpleton": True, "match": True},
     {"num_players": 3, "simpleton": True},
 ]
+VARIED = {"rules": [*SEVERAL, Rules(mini=True, num_players=2)], "reward": "outcome", "actions": "hand"}
+MORE_GAMES = [*GAMES, *[{"rules": SEVERAL}] * 3]
 
 
 def lowest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
@@ -67,25 +71,27 @@ def test_a_win_is_shared_by_the_seats_with_most_points() -> None:
     assert win_shares(np.array([[3, 3, 1], [0, 5, 2]])).tolist() == [[0.5, 0.5, 0], [0, 1, 0]]
 
 
-@pytest.mark.parametrize(("options", "reward"), [*zip(GAMES, cycle(["outcome", "margin", "points"]))], ids=str)
+@pytest.mark.parametrize(("options", "reward"), [*zip(MORE_GAMES, cycle(["outcome", "margin", "points"]))], ids=str)
 def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], reward: Any) -> None:
     """Against games played by hand, over every seat: observations, masks, rewards, the end and the last info."""
     opponents = greedy if reward == "points" else lowest
     env = VsOpponentsEnv(opponents=opponents, reward=reward, observation="flat", **options)
-    rng, players = np.random.default_rng(5), options["num_players"]
-    for number in range(players + 1):
+    rng = np.random.default_rng(5)
+    for number in range(options.get("num_players", 5) + 1):
         seen, info = env.reset(seed=SEED if number == 0 else None)
-        game, seat = Game.from_seed(env.envs.rules, SEED, number), number % players
+        rules = env.game.rules
+        players, observer = rules.num_players, make_observer(rules, padded="rules" in options)
+        game, seat = Game.from_seed(rules, SEED, number), number % players
         total, waiting, over = 0.0, 0.0, False
         while not over:
             while game.mover != seat:
                 waiting += reward_of(reward, game.step(act(opponents, game)), seat)
-            same(seen, env.envs.observer.observe_flat(game, seat))
-            same(info["action_mask"], Observer(game.rules).mask(game))
-            same(env.action_masks(), Observer(game.rules).mask(game).view(np.bool_))
+            same(seen, observer.observe_flat(game, seat))
+            same(info["action_mask"], observer.mask(game))
+            same(env.action_masks(), observer.mask(game).view(np.bool_))
             action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             seen, got, over, truncated, info = env.step(action)
-            waiting += reward_of(reward, game.step(action), seat)
+            waiting += reward_of(reward, game.step(int(observer.to_engine(np.array([action]))[0])), seat)
             while not game.over and game.mover != seat:
                 waiting += reward_of(reward, game.step(act(opponents, game)), seat)
             if game.over and reward == "outcome":
@@ -96,18 +102,19 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
             assert not truncated
             total, waiting = total + got, 0.0
         assert info["score"] == game.totals[seat]
-        assert info["totals"].tolist() == game.totals[seat:] + game.totals[:seat]
+        others = [0] * (env.rules.num_players - players)
+        assert info["totals"].tolist() == [*game.totals[seat:], *game.totals[:seat], *others]
         assert info["win"] == (1 / len(game.winners) if seat in game.winners else 0)
         assert (info["seat"], info["seed"], info["game"]) == (seat, SEED, number)
         assert info["value"] == pytest.approx(total)
         if reward == "points":
             assert total == info["score"]
-        same(seen, env.envs.observer.observe_flat(game, seat))
+        same(seen, observer.observe_flat(game, seat))
         with pytest.raises(ResetNeeded):
             env.step(0)
 
 
-@pytest.mark.parametrize(("options", "mode"), [*zip(GAMES, cycle(AutoresetMode))], ids=str)
+@pytest.mark.parametrize(("options", "mode"), [*zip([*MORE_GAMES, VARIED], cycle(AutoresetMode))], ids=str)
 def test_many_games_are_single_ones_side_by_side(options: dict[str, Any], mode: AutoresetMode) -> None:
     """Key by key as Gymnasium's own vector environment of single ones, whatever the neighbours do."""
     many = VsOpponentsVectorEnv(3, opponents=greedy, autoreset_mode=mode, **options)
