@@ -107,6 +107,7 @@ def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkey
         with (tmp_path / "out" / name).open(encoding="utf-8", newline="") as file:
             return [*csv.DictReader(file)]
 
+    assert [row["iterations"] for row in rows("cfr.csv")] == ["1", "2", "5"]
     found = {row["policy"]: float(row["exploitability"]) for row in rows("two_players.csv")}
     assert [*found] == ["uniform", "mine", FAST, "net"]
     assert 0 < found[FAST] < found["mine"] < found["uniform"]
