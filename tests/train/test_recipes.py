@@ -64,21 +64,23 @@ of_pettingzoo = pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is test
 
 
 @pytest.mark.parametrize(
-    ("name", "library"),
+    ("name", "library", "least"),
     [
-        ("cleanrl_style", "torch"),
-        ("tianshou_ppo", "tianshou"),
-        pytest.param("torchrl_ppo", "torchrl", marks=in_torchrl),
+        ("cleanrl_style", "torch", 60),  # its value loss is its own code
+        ("tianshou_ppo", "tianshou", 25),
+        pytest.param("torchrl_ppo", "torchrl", 25, marks=in_torchrl),
     ],
 )
-def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recipe_learns_the_solitaire(
+    name: str, library: str, least: float, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Thousands of steps, none of them illegal. Learning starts from the uniform policy, whose mean is 7.8."""
     module = recipe(name, library)
     network, evaluation = module.main(module.Arguments(**TINY))
     assert all(parameter.isfinite().all() for parameter in network.parameters())
     assert isinstance(evaluation, Evaluation)
     assert len(evaluation.scores) == TINY["deals"]
-    assert evaluation.mean > 25
+    assert evaluation.mean > least
     assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
 
 
