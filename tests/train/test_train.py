@@ -186,9 +186,10 @@ def test_resuming_needs_the_same_arguments() -> None:
         main(Arguments(name="tiny", resume=True, rules=Rules(flush=True), **TINY))
 
 
-def test_a_plain_network_trains_on_the_plain_observation() -> None:
+def test_a_plain_network_trains_on_the_plain_observation(capsys: pytest.CaptureFixture[str]) -> None:
     facts = main(Arguments(name="plain", policy="mlp", preview=False, **TINY))
     assert facts["benchmark"]["solitaire"]["deals"] == 50
+    assert "safetensors" not in capsys.readouterr().out, "which this network has not"
 
 
 # --- Checkpoints -----------------------------------------------------------------------------------------------------

@@ -223,8 +223,9 @@ def report(
     print(results_table(card, arguments.name))
     written = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.name.startswith("."))
     print(f"\nWritten to {folder}: {', '.join(written)}\n")
-    print("Next, evaluate it on more deals, play with it, and see its action values as heat maps:\n")
-    print(*(f"    {command}" for command in next_commands(arguments, variants)), sep="\n")
+    if arguments.weights.exists():  # a network of another library has none
+        print("Next, evaluate it on more deals, play with it, and see its action values as heat maps:\n")
+        print(*(f"    {command}" for command in next_commands(arguments, variants)), sep="\n")
     return card
 
 
