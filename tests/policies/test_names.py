@@ -161,6 +161,7 @@ def test_display_names() -> None:
         for named in [f"{name}=quincunx_agents.greedy:greedy"], {name: "greedy"}:
             with pytest.raises(ValueError, match=r"^the name of a policy is text of 1 to 1000 printable characters"):
                 by_display_name(named)
+    assert [len(name) for name in ("", "a", "a" * 1000) if names.is_name(name)] == [1, 1000]
 
 
 def test_without_an_installation_the_way_to_one_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def test_a_timed_process_is_killed_and_started_again() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         process.run(60, int, "x")
     assert process.run(60, os.getpid) == second, "an exception is an answer"
+    assert process.run(60, os.write, 1, b"a library prints\n") == 17
     with pytest.raises(ChildProcessError, match="its process ended with status 3"):
         process.run(60, os._exit, 3)
     with pytest.raises(ChildProcessError, match="its process ended with status -11"):
