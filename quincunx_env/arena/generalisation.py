@@ -113,12 +113,15 @@ def evaluate_generalisation(
 class PaddedAgent:
     """A policy of padded observations as an agent; a `PolicyFactory`.
 
-    The piece ``form`` of its observations encodes the rules. Its masks and actions are padded, too.
+    It sees what environments with several rules show: the piece ``form`` encodes the rules. Its masks and actions are
+    padded, too.
     """
 
     policy: Policy
     preview: bool = False
     """Whether it observes the preview."""
+    rules_in_obs: bool = True
+    """Whether its observations have the piece ``form``."""
 
     def for_rules(self, rules: BaseRules) -> Policy:
         """Return the policy for observations without padding.
@@ -126,7 +129,7 @@ class PaddedAgent:
         Raises:
             ValueError: for a game without padded observations.
         """
-        observer = make_observer(rules, self.preview, padded=True)
+        observer = make_observer(rules, self.preview, padded=True, rules_in_obs=self.rules_in_obs)
         if not hasattr(observer, "unpad_policy"):
             raise ValueError(f"a policy of padded observations cannot play {rules}: its observations have one shape")
         unpadded: Policy = observer.unpad_policy(self.policy)
