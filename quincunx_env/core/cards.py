@@ -9,12 +9,7 @@ EMPTY = -1
 
 
 class CardNames:
-    """The written names of a pack's cards.
-
-    Args:
-        names: by card id.
-        format: description of valid names, for error messages.
-    """
+    """The written names of a pack's cards, by card id. Errors describe the valid ``format``."""
 
     def __init__(self, names: Sequence[str], format: str) -> None:
         self._names = tuple(names)

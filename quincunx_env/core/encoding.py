@@ -177,11 +177,9 @@ class HandPlaces:
         return np.concatenate([plays.reshape(len(mask), -1), mask[:, self._joint_plays :]], axis=1)
 
     def to_joint(self, actions: Ints, mask: Bools) -> Ints:
-        """Convert actions to joint ones, int64 [n] -> int64 [n]. Those out of range, or of an empty place, become -1.
+        """Convert actions to joint ones, int64 [n] -> int64 [n].
 
-        Args:
-            actions: int64 [n].
-            mask: masks of joint actions, bool [n, A].
+        Actions out of range, or of an empty place, become -1. ``mask`` has joint actions, bool [n, A].
         """
         cards = self._playable(mask)
         known = (actions >= 0) & (actions < self.num_actions)

@@ -22,13 +22,9 @@ def as_integer(value: Any) -> int:
 
 
 def check_integer(name: str, value: Any, least: int, most: int) -> int:
-    """Return an integer of any type within limits as a plain int.
+    """Return an integer of any type as a plain int.
 
-    Args:
-        name: what the integer is, for the message.
-        value: to be checked.
-        least: its lower limit.
-        most: its upper limit, itself allowed.
+    Both limits are allowed, and the error has the ``name``.
 
     Raises:
         ValueError: if it is not an integer, or out of range.

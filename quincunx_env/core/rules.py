@@ -122,13 +122,7 @@ def one_or_several(choose: Callable[[Any, Mapping[str, Any]], Any], rules: Any, 
 def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
     """Return rules from a whole or from single options.
 
-    Every environment accepts both.
-
-    Args:
-        cls: the dataclass of the game's rules.
-        make: returns rules from options.
-        rules: rules of the game, or a mapping of their fields; None for single options.
-        options: single options by name.
+    Every environment accepts both. ``make`` returns rules from options.
 
     Raises:
         ValueError: if both are given, if ``rules`` are for another game or have other fields, or from ``make``.

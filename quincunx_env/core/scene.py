@@ -160,10 +160,7 @@ class Scene:
     def text(self, colour: bool = False) -> str:
         """Return the scene as lines of text, readable without colour.
 
-        The last card played is in brackets.
-
-        Args:
-            colour: colour the suits with terminal escape sequences.
+        The last card played is in brackets. With ``colour`` the suits have terminal escape sequences.
         """
         width = max(3, *(len(face.name) for face in self.faces)) + 1
         lines = ["     " + "".join(f"{column:<{width}}" for column in self.columns)]

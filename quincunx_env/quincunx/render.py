@@ -13,12 +13,8 @@ from quincunx_env.quincunx.scoring import RATINGS, parts, rating
 def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
     """Return a game as text.
 
-    It shows grid, hands, pile, scores, and the parts of the last play's score.
-
-    Args:
-        game: the game to show.
-        seat: the observing seat; other hands are shown as numbers of cards. None shows all hands.
-        colour: with the escape sequences of a terminal; the text is readable without.
+    It shows grid, hands, pile, scores, and the parts of the last play's score. To a seat other hands are numbers of
+    cards; None shows all hands. With ``colour`` it has the escape sequences of a terminal.
     """
     return scene(game, seat).text(colour)
 

@@ -196,10 +196,7 @@ def session_of(
 ) -> Session:
     """Start the game that the form of the start page describes.
 
-    Args:
-        form: the fields of the form.
-        adviser: the agent that gives hints.
-        named: opponents by name, besides the registered policies.
+    Opponents are registered policies, or ``named`` ones.
 
     Raises:
         ValueError: if a value is none of the choices, or the choices do not go together.
