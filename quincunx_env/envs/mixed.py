@@ -85,27 +85,27 @@ class MixedBatch(BaseBatch[Any, Any]):
         dealt: dict[int, tuple[Ints, Batch, Any]] = {}
         for index in np.unique(indices).tolist():
             here = np.flatnonzero(indices == index)
-            new = self._new_part(index, len(here))
-            new._row_seed[:], new._row_resets[:] = seeds[here], games[here] - 1
-            new._reset(new._all, deals=None if deals is None else [deals[at] for at in here.tolist()])
-            dealt[index] = rows[here], new, slice(None)
-        # From here on nothing raises.
+            part = self._new_part(index, len(here))
+            part._row_seed[:], part._row_resets[:] = seeds[here], games[here] - 1
+            part._reset(part._all, deals=None if deals is None else [deals[at] for at in here.tolist()])
+            dealt[index] = rows[here], part, slice(None)
         stays = np.ones(self.num_games, np.bool_)
         stays[rows] = False
-        parts, places = self._parts, self._places
-        self.rules_index[rows] = indices
-        self._complete()
-        self._parts = {}
-        for index, own in self._rows.items():
+        new = type(self).__new__(type(self))
+        new.__dict__ |= self.__dict__ | {"rules_index": self.rules_index.copy(), "_parts": {}}
+        new.rules_index[rows] = indices
+        new._complete()
+        for index, own in new._rows.items():
             kept = own[stays[own]]
-            if index not in dealt and len(kept) == parts[index].num_games:
-                self._parts[index] = parts[index]
+            if index not in dealt and len(kept) == self._parts[index].num_games:
+                new._parts[index] = self._parts[index]
                 continue
-            part = self._parts[index] = self._new_part(index, len(own))
-            sources = [(kept, parts[index], places[kept])] if len(kept) else []
+            part = new._parts[index] = self._new_part(index, len(own))
+            sources = [(kept, self._parts[index], self._places[kept])] if len(kept) else []
             for some, source, at in [*sources, *([dealt[index]] if index in dealt else [])]:
                 for name in state_arrays(type(part)):
-                    getattr(part, name)[self._places[some]] = getattr(source, name)[at]
+                    getattr(part, name)[new._places[some]] = getattr(source, name)[at]
+        self.__dict__ |= new.__dict__  # at once: Ctrl-C leaves the batch as it was
 
     def _one(self, row: int) -> tuple[Batch, int]:
         """Return the batch and the row number there of a game."""
@@ -180,6 +180,9 @@ class MixedBatch(BaseBatch[Any, Any]):
                 part._finish()
             except ValueError as error:
                 raise ValueError(f"among the games of rules {index}: {error}") from None
+        for name, array in arrays.items():
+            if (new._gather(name) != array).any():
+                raise ValueError(f"state array {name!r} has entries that the rules of a game do not have")
         return new
 
     def _copy_from(self, other: Self) -> None:

@@ -42,7 +42,7 @@ def started(name: str) -> tuple[Driver, list[Any]]:
 def actions_of(driver: Driver) -> st.SearchStrategy[Any]:
     """Legal actions of the present state, and others."""
     masks = [np.asarray(mask) for mask in driver.raw_masks()]
-    cards = driver.rules.num_cards
+    cards = driver.sizes[0] if driver.factored else 0
     parts = [[mask[:cards], mask[cards:]] if driver.factored else [mask] for mask in masks]
     legal: list[Any] = [[int(np.append(np.flatnonzero(part), 0)[0]) for part in each] for each in parts]
     if not driver.factored:
@@ -79,8 +79,8 @@ def test_resets(name: str, fuzz: Fuzz) -> None:
     driver, states = started(name)
     if isinstance(driver, Stable):
         return
-    spec, rows = spec_of(driver.rules), driver.rows
-    right = spec.Game.from_seed(driver.rules, 5).deals
+    rules, rows = driver.rules_of(5, 0), driver.rows
+    right = spec_of(rules).Game.from_seed(rules, 5).deals
     wrong = [spec_of(other).Game.from_seed(other, 1).deals for other in RULES.values()]
 
     def check(data: st.DataObject) -> None:
@@ -96,6 +96,7 @@ def test_resets(name: str, fuzz: Fuzz) -> None:
         options: Any = data.draw(
             st.sampled_from([None, {}, {"deal": deal}, {"deal": [deal] * rows}, {"dael": deal}, {"reset_mask": mask}])
             | st.sampled_from([{"deal": [deal], "reset_mask": mask}, {1: 2}, [("deal", deal)]])
+            | st.sampled_from([{"rules": rules}, {"rules": [rules] * rows, "deal": [right] * rows}, {"rules": deal}])
             | junk()
         )
         seed = data.draw(st.none() | numbers([3, 2**63 - 1]) | arrays([3, 4, 5][:rows]))
