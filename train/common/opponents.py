@@ -59,14 +59,10 @@ class Pool(Generic[Opponent]):
         return np.array(weights) / sum(weights)
 
     def count(self, number: int, share: float, players: int) -> None:
-        """Count a game against a member.
+        """Count a game against a member, which had all seats but one.
 
-        A win counts as often as there are other seats, so that equals win half.
-
-        Args:
-            number: index of the member.
-            share: the learner's share of the win, from 0 to 1.
-            players: number of players; the member had all seats but one.
+        A win counts as often as there are other seats, so that equals win half. ``share`` is the learner's share of the
+        win, from 0 to 1.
         """
         member, won = self.members[number], share * (players - 1)
         member.won += won

@@ -102,10 +102,7 @@ def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) 
 class Searcher:
     """Search in a share of the learner's positions, a `train.td_lambda.rollout.Watch`.
 
-    Args:
-        options: see `SearchOptions`.
-        weights: of each network of the ensemble.
-        rng: chooses positions, and redeals the cards that the seat to move cannot see.
+    ``rng`` chooses positions, and redeals the cards that the seat to move cannot see.
 
     Attributes:
         targets: found so far.

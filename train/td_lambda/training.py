@@ -68,9 +68,6 @@ def main(arguments: Arguments) -> dict[str, Any]:
 class Learner:
     """Network, optimizer, replay and pool of opponents.
 
-    Args:
-        arguments: of the run.
-
     Attributes:
         iteration: number of iterations that have been played.
         averaged: moving average of the weights over the iterations, the result.

@@ -242,11 +242,7 @@ class View:
     Templates read its table, session and scene, too. The lock of the table is held while a view is in use. Choices that
     are impossible are dropped.
 
-    Args:
-        table: the game.
-        card: the chosen card.
-        cell: the chosen cell.
-        points: whether cells show points and draws; None for the default: with Simpleton players find them themselves.
+    With ``points`` cells show points and draws. None is the default: with Simpleton players find them themselves.
 
     Attributes:
         scene: the position from the seat that is shown.

@@ -84,10 +84,8 @@ ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "im
 class RequestGuard:
     """Middleware that refuses requests without the token, from other hosts or origins.
 
-    Args:
-        app: the application behind it.
-        token: first part of every address.
-        hosts: names that the header ``Host`` may have besides loopback names, without a port.
+    The ``token`` is the first part of every address. The header ``Host`` may have loopback names, or ``hosts`` without
+    a port.
     """
 
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
