@@ -282,8 +282,8 @@ def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: py
         monkeypatch.delitem(sys.modules, readers()[suffix].module, raising=False)
         (folder / f"model{suffix}").write_bytes(b"")
         name = KNOWN_AS.get(library, library)
-        message = rf'model\{suffix} cannot be used: .* needs ({name}|onnx|PyTorch): pip install "quincunx_env\[{extra}\]"$'
-        with pytest.raises(PolicyFileError, match=message):
+        named = rf'needs ({name}|onnx|PyTorch): pip install "quincunx_env\[{extra}\]"$'
+        with pytest.raises(PolicyFileError, match=rf"model\{suffix} cannot be used: .* {named}"):
             PolicyFile(f"model{suffix}", trust=True).for_rules(Rules())
 
 
