@@ -53,6 +53,7 @@ def assert_chunks_make_no_difference(name: str, rules: BaseRules, deals: int) ->
     assert (results[1] == results[2]).all()
 
 
+@pytest.mark.slow
 def test_the_size_of_a_chunk_makes_no_difference() -> None:
     pytest.importorskip("safetensors")
     assert_chunks_make_no_difference("value", Rules(num_players=2), 10)

@@ -162,6 +162,7 @@ def test_a_file_in_place_of_a_folder_is_named(
     assert "runs" in error(script, flags[script], monkeypatch, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["ppo", "td_lambda"])
 def test_a_full_disk_is_named_and_the_last_checkpoint_stays(
     script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -175,6 +175,7 @@ def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[V
     return targets, join(searcher.targets, backend)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant", ["3-open", *(pytest.param(name, marks=pytest.mark.slow) for name in ("solitaire", "spiral-end"))]
 )

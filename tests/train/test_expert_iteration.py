@@ -125,6 +125,7 @@ def test_the_members_of_an_ensemble_stay_apart() -> None:
     assert not after.equal(before)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     card = main(TINY)

@@ -108,6 +108,7 @@ def test_the_margin_is_shared_among_the_others() -> None:
     assert margin_weights(3).tolist() == [1, -0.5, -0.5, 0]
 
 
+@pytest.mark.slow
 def test_is_as_strong_as_it_should_be() -> None:
     result = evaluate(value, 200, domain="validation", chunk=100)
     assert result.mean > 132

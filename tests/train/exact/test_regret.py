@@ -30,6 +30,7 @@ def test_policies_are_measured_and_added_to_the_table(tmp_path: Path, capsys: py
     assert "uniform: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_finished_policies_and_rows_written_meanwhile_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last policy is interrupted; while it was measured, another command has ended."""
     out, measure = tmp_path / "solitaire.csv", regret.regret
