@@ -27,7 +27,7 @@ TOURNAMENT = ["quincunx_env", *ARGUMENTS]
 WORKERS = ["--workers", "2"]
 ENDLESS, SLOW = ["--deals", "5000", "--chunk", "10", *WORKERS], ["--deals", "40", "--chunk", "2", *WORKERS]
 
-pytestmark = pytest.mark.skipif(not (PROCESSES / "self" / "stat").exists(), reason="lists processes by /proc")
+lists_processes = pytest.mark.skipif(not (PROCESSES / "self" / "stat").exists(), reason="lists processes by /proc")
 
 
 @pytest.mark.parametrize("before", [None, "3"])
@@ -142,6 +142,7 @@ def unfinished(folder: Path) -> list[Path]:
     return list(folder.rglob(".*"))
 
 
+@lists_processes
 def test_a_terminated_tournament_ends_its_workers_and_resumes(tmp_path: Path) -> None:
     status, errors = stop(
         tmp_path, [*TOURNAMENT, *ENDLESS], lambda _: stored(tmp_path), lambda leader: os.kill(leader, signal.SIGTERM)
@@ -184,6 +185,7 @@ MOMENTS: dict[str, Callable[[Path, int], object]] = {
 """When signals are sent: conditions of the folder and the process."""
 
 
+@lists_processes
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SENT)
 def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,6 +203,7 @@ def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypat
     print(f"{case}: {ended} runs, {left} with a temporary file, {noisy} with more than one line of errors")
 
 
+@lists_processes
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_search_of_oracle_scores_ends_its_workers(number: signal.Signals, tmp_path: Path) -> None:
