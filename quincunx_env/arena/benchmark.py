@@ -52,7 +52,7 @@ BASELINES = package_file("quincunx_env.arena", "benchmark.csv")
 """
 
 OTHER_BASELINES = package_file("quincunx_env.arena", "generalisation.csv")
-"""Stored results of `OTHER_RULES`; written by `write_results`.
+"""Stored results of `OTHER_RULES`, by ``quincunx benchmark NAME uniform greedy heuristic`` for each.
 
 :meta hide-value:
 """

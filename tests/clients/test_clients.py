@@ -51,9 +51,9 @@ def run(client: Client, folder: Path, name: str, steps: int, timeout: float) -> 
     except PackageNotFoundError as error:
         pytest.skip(f"needs {error}")
     command = [sys.executable, "-W", "ignore", "-c", client.program, name, str(steps)]
-    paths = {"PYTHONPATH": str(ROOT)}  # of the recorded id
+    own = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}  # the recorded id; one core
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=timeout, env={**os.environ, **paths}
+        command, cwd=folder, capture_output=True, text=True, timeout=timeout, env={**os.environ, **own}
     )
     write(client, version=versions[0], result="fails" if done.returncode else "runs")
     assert done.returncode == 0, done.stderr[-3000:]
