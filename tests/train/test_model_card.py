@@ -43,3 +43,6 @@ def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines() -> None:
     for name, result in {"mine": results["heuristic"], **results}.items():
         assert f"| {name} | 10 | {result['mean']:.1f} | {result['mean_low']:.1f} to " in card.text
     assert [result.metric_value for result in card.data.eval_results] == [results["heuristic"]["mean"]]
+    several = {"solitaire": results["greedy"], "solitaire-pawns": results["heuristic"]}
+    shown: Any = model_card(made | {"benchmark": several}, "mine")
+    assert f"| solitaire-pawns | 10 | {results['heuristic']['mean']:.1f} |" in shown.text, "a variant with options"

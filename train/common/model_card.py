@@ -159,7 +159,10 @@ def results_table(facts: Facts, name: str) -> str:
         ]
         return markdown_table(("variant", "opponent", "deals", *MULTIPLAYER), cells)
     rows = [*facts.get("baselines", {}).items()]
-    rows += [(name if len(benchmark) == 1 else VARIANTS[variant], result) for variant, result in benchmark.items()]
+    rows += [
+        (name if len(benchmark) == 1 else VARIANTS.get(variant, variant), result)
+        for variant, result in benchmark.items()
+    ]
     alone = [(each, f"{result['deals']:,}", *solitaire_columns(result)) for each, result in rows]
     return markdown_table(("agent", "deals", *SOLITAIRE), alone)
 
