@@ -63,15 +63,15 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("form", ["flat", "float32"])
-def test_an_agent_encodes_observations_as_in_training(form: str) -> None:
+@pytest.mark.parametrize(("form", "actions"), [("flat", "joint"), ("float32", "joint"), ("float32", "hand")])
+def test_an_agent_encodes_observations_as_in_training(form: str, actions: str) -> None:
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
 
     from quincunx_agents.torch import SB3PolicyAgent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(20, observation=form, preview=True)
+    env = SolitaireVecEnv(20, observation=form, preview=True, actions=actions)
     model = MaskablePPO("MlpPolicy", env, device="cpu", seed=0)
     for parameter in model.policy.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
@@ -79,8 +79,10 @@ def test_an_agent_encodes_observations_as_in_training(form: str) -> None:
     assert isinstance(shown, np.ndarray)
     expected, _ = model.predict(shown, action_masks=masks, deterministic=True)
     agent = SB3PolicyAgent(model.policy, env.envs.observer)
-    pieces = env.envs.observer.observe_batch(env.envs.batch)
-    assert agent(pieces, masks, np.random.default_rng(0)).tolist() == expected.tolist()
+    pieces, joint = env.envs.observer.observe_batch(env.envs.batch), env.envs.observer.mask_batch(env.envs.batch)
+    chosen = agent(pieces, joint, np.random.default_rng(0))
+    played = env.envs.observer.places.to_joint(expected, joint) if actions == "hand" else expected
+    assert chosen.tolist() == played.tolist()
 
 
 def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any, Any, np.ndarray]:

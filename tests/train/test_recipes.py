@@ -84,6 +84,42 @@ def test_a_recipe_learns_the_solitaire(
     assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
 
 
+# --- Rules that vary -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "name", "trained_on"),
+    [
+        ("rules-never-met", {"seed": 3}, "training-3", 2),
+        ("rules-never-met", {"train_on": "test", "preview": False}, "test-without-preview-0", 7),
+        ("seats", {"rules_in_obs": False}, "training-without-form-0", 2),
+    ],
+)
+def test_a_list_of_rules_is_learned_and_the_result_added(
+    task: str, options: dict[str, Any], name: str, trained_on: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quincunx_env.arena.benchmark import read_results
+    from quincunx_env.arena.generalisation import TASKS
+
+    module, made = recipe("generalisation", "torch"), list[Any]()
+
+    def ppo(policy: str, envs: Any, **settings: Any) -> Any:
+        made.append(envs.get_attr("rules")[0])
+        return MaskablePPO(policy, envs, **settings)
+
+    MaskablePPO = module.MaskablePPO  # noqa: N806  # a class
+    monkeypatch.setattr(module, "MaskablePPO", ppo)
+    out = tmp_path / "runs" / "results.csv"
+    found = module.main(module.Arguments(task, **options, total_steps=6_000, deals=2, out=out, progress=False))
+    known = TASKS[task]
+    assert [*made[0]] == [each.rules for each in getattr(known, options.get("train_on", "training"))]
+    assert len(made[0]) == trained_on
+    rows = {each.task.name: each for each in read_results(out)}
+    assert {*rows} == {each.name for each in (*known.training, *known.test)}
+    assert {each.policy for each in rows.values()} == {f"{task}-{name}"}
+    assert rows[known.test[0].name].score.value == pytest.approx(found.results[known.test[0].name].score.value)
+
+
 # --- DQN -------------------------------------------------------------------------------------------------------------
 
 
