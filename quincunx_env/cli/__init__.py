@@ -25,7 +25,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "play": Command("play", "play alone or against agents, or step through a game record", "play"),
+    "play": Command("play", "play alone or against agents", "play"),
     "replay": Command("replay", "print games play by play, with scores, or write a page that replays them", "play"),
     "evaluate": Command("evaluate", "evaluate policies at the solitaire on numbered deals"),
     "compare": Command("evaluate", "compare policies for several players on paired deals"),

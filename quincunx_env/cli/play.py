@@ -1,4 +1,4 @@
-"""Play against agents, or replay a recorded game, in browser or terminal.
+"""Play alone or against agents, in browser or terminal.
 
 Without options of a game a start page in the browser offers the choices. In the terminal the solitaire begins.
 
@@ -6,7 +6,6 @@ Without options of a game a start page in the browser offers the choices. In the
     quincunx play --num-players 2 --opponents greedy
     quincunx play --game spiral --spiral.deals 1
     quincunx play --resume runs/play/20260101-120000.txt
-    quincunx play --replay runs/play/20260101-120000.txt
     quincunx play --terminal
     quincunx play --terminal --num-players 3 --start open
 
@@ -24,7 +23,7 @@ from quincunx_env.cli.options import GameOptions
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.console import Console, replay
+from quincunx_env.play.console import Console
 from quincunx_env.play.session import (
     HUMAN,
     Session,
@@ -59,12 +58,10 @@ class Arguments(GameOptions):
     name any policies, which executes their code"""
     resume: Path | None = None
     """continue a game from its file"""
-    replay: Path | None = None
-    """replay a game from its file"""
     out: Path = Path("runs/play")
     """directory of the files of games"""
     terminal: bool = False
-    """play or replay line by line in the terminal, not in the browser"""
+    """play line by line in the terminal, not in the browser"""
     browser: bool = True
     """open the link in the browser; it is printed, too"""
     port: int | None = None
@@ -77,18 +74,14 @@ class Arguments(GameOptions):
     def __post_init__(self) -> None:
         if self.port is not None and not 0 <= self.port < 2**16:
             raise ValueError(f"--port is a number from 0 to {2**16 - 1}, got {self.port}")
-        if self.resume and self.replay:
-            raise ValueError("--resume continues a game, --replay shows one: leave out either")
         given = self.seat or self.seed is not None or self.game != "quincunx" or self.rules != Rules()
-        if (self.resume or self.replay) and (given or (self.replay and self.opponents)):
-            raise ValueError("the file has rules, deal and players: leave out --resume or --replay, or these options")
+        if self.resume and given:
+            raise ValueError("the file has rules, deal and players: leave out --resume, or these options")
         if self.opponents and not self.resume and self.game == "quincunx" and self.rules.num_players == 1:
             raise ValueError("the solitaire has no --opponents: add --num-players 2")
 
-    def begin(self) -> Session | Record:
-        """Return the game to play or the record to replay."""
-        if self.replay:
-            return Record.read(self.replay)
+    def begin(self) -> Session:
+        """Return the game to play."""
         if self.resume:
             return self._resumed(Record.read(self.resume), self.resume)
         rules = self.chosen_rules
@@ -127,9 +120,8 @@ def main(name: str, arguments: Sequence[str]) -> None:
     with one_line_errors(ValueError):
         chosen.refuse_other_game(arguments)
         begin = chosen.begin() if chosen.terminal or _names_game(arguments) else None
-        if not chosen.replay:
-            require_writable(chosen.out)
-            chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
+        require_writable(chosen.out)
+        chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
     if not chosen.terminal:
         _in_browser(begin, chosen)
     elif begin is not None:
@@ -144,21 +136,17 @@ def _names_game(arguments: Sequence[str]) -> bool:
     return bool(flags - {f"--{name}" for name in about_page})
 
 
-def _in_terminal(begin: Session | Record, chosen: Arguments) -> None:
-    """Play or replay line by line, and print how to go on."""
+def _in_terminal(begin: Session, chosen: Arguments) -> None:
+    """Play line by line, and print how to go on."""
     with one_line_errors():  # SIGTERM ends the program as Ctrl-C does
-        if isinstance(begin, Record):
-            replay(begin)
-            return
         path = chosen.resume or new_path(chosen.out)
         Console(begin, path).run()
     if path.exists():
-        command = "quincunx play --terminal"
-        again, shown = resuming(begin.record, path), shlex.join(["--replay", str(path)])
-        print(f"Continue or replay this game:\n\n    {command} {again}\n    {command} {shown}")
+        again, shown = resuming(begin.record, path), shlex.quote(str(path))
+        print(f"Continue or replay this game:\n\n    quincunx play --terminal {again}\n    quincunx replay {shown}")
 
 
-def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
+def _in_browser(begin: Session | None, chosen: Arguments) -> None:
     """Offer the page until the program is interrupted."""
     with requires_extra("play"):
         from quincunx_env.play.web.server import is_loopback, listen, offer
@@ -168,9 +156,7 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
         games = Games(chosen.out, chosen.chosen_adviser, chosen.opponents, named=chosen.named_opponents)
         if not is_loopback(chosen.host) and not chosen.allow_host:
             raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
-        if chosen.replay:
-            page = f"game/{games.show(chosen.replay)}/replay"
-        elif isinstance(begin, Session):
+        if begin is not None:
             page = f"game/{games.start(begin, chosen.resume).name}"
         listening = listen(chosen.host, chosen.port)
     offer(games, listening, page, chosen.allow_host, chosen.browser)

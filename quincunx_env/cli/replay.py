@@ -4,8 +4,6 @@ The parts of every score are shown.
 
     quincunx replay runs/play/20260101-120000.txt
     quincunx replay mine.games --game 0 1 --html replay.html
-
-`quincunx play --replay FILE` shows it in the browser, with --terminal in the terminal.
 """
 
 from collections.abc import Sequence

@@ -97,6 +97,23 @@ class RecordedAction(NamedTuple):
     penalties: list[int]
     """Points that each seat lost for cards left in hand, if a round ended: part of ``gains``."""
 
+    def __str__(self) -> str:
+        """Describe the action: number, seat, text and score.
+
+        The gains of all seats follow where they differ from the score. At the end of a round the points lost for cards
+        left in hand follow; they are part of the gains.
+
+        >>> print(Record(GAMES["quincunx"].Rules(), Seeded(0), actions=(33,)).turns[0])
+        1. seat 0 AV (0, 1): +3 (basic -2, pair +5)
+        """
+        score = "" if self.score is None else f": {self.score}"
+        others = any(gain for seat, gain in enumerate(self.gains) if seat != self.seat)
+        differs = self.score is None or self.gains[self.seat] != self.score.points
+        changed = any(self.gains) and (others or differs)
+        gains = f", gains {' '.join(f'{gain:+}' for gain in self.gains)}" if changed else ""
+        left = f", left in hand {' '.join(str(-each) for each in self.penalties)}" if any(self.penalties) else ""
+        return f"{self.number}. seat {self.seat} {self.text}{score}{gains}{left}"
+
 
 @dataclass(frozen=True)
 class Record:
@@ -157,6 +174,17 @@ class Record:
         game = _start(self.rules, self.dealt)
         for action in self.actions[:actions]:
             game.step(action)
+        return game
+
+    def shown(self, actions: int) -> Game:
+        """Return the position to show after the first ``actions`` actions.
+
+        After the last play of a round it is the end of that round, not the next deal.
+        """
+        game = self.game(max(actions - 1, 0))
+        if actions:
+            game.deals = game.deals[: game.round + 1]  # without later deals the game stays at the end of the round
+            game.step(self.actions[actions - 1])
         return game
 
     def replay(self) -> Iterator[tuple[RecordedAction, Game]]:

@@ -12,14 +12,11 @@ CS: +5 and 1 draw at (0, 2) (1, 3) (2, 0) (3, 1); +3 at (2, 3) (3, 2); ...
 """
 
 from collections import defaultdict
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from quincunx_env import render
-from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import print_action
-from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.play.session import HINTS, Session
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.errors import printable
@@ -72,7 +69,7 @@ class Console:
         return True
 
     def _play(self, action: int) -> None:
-        print(describe(self.session.play(action)))
+        print(self.session.play(action))
         self._save()
 
     def _save(self) -> None:
@@ -169,20 +166,3 @@ def _read(prompt: str) -> str:
         return input(prompt)
     except UnicodeDecodeError:
         return "?"
-
-
-def replay(record: Record) -> None:
-    """Step through a record, with all hands shown. It ends when the input ends or is interrupted."""
-    viewer, steps = Viewer(record), {"": 1, "b": -1}
-    print(spec_of(record.rules).scene(record.game(0)).title)
-    with suppress(EOFError, KeyboardInterrupt):
-        answer = None
-        while answer not in ("q", "quit"):
-            print(f"\n{render.text(viewer.game)}")
-            if viewer.turns:
-                print(describe(viewer.turns[-1]))
-            if viewer.ending:
-                print(viewer.ending.headline)
-            at = f"After {viewer.number} of {len(record.actions)}"
-            answer = _read(f"{at}. Enter: next, b: back, q: quit ").strip().lower()
-            viewer.go(steps.get(answer, 0))

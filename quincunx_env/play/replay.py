@@ -7,7 +7,6 @@ from pathlib import Path
 from quincunx_env.arena.games import Games, holds_games
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
-from quincunx_env.notation.viewer import Viewer, describe
 
 
 def transcript(record: Record, seat: int | None = None, positions: bool = False) -> Iterator[str]:
@@ -25,20 +24,20 @@ def transcript(record: Record, seat: int | None = None, positions: bool = False)
         ValueError: if there is no such seat.
     """
     record.game(0).check_seat(seat)
-    viewer, totals = Viewer(record), [0] * record.rules.num_players
+    totals = [0] * record.rules.num_players
     _, *header = takewhile(lambda line: not line[0].isdigit(), str(record).split("\n"))
     yield from (line for line in header if line.split()[0] in ("game", "seats", "seed", "deal"))
-    yield to_text(viewer.game, seat)
-    for viewer.number, turn in enumerate(record.turns, 1):
+    yield to_text(record.game(0), seat)
+    for number, turn in enumerate(record.turns, 1):
         totals = [total + gain for total, gain in zip(totals, turn.gains, strict=True)]
-        yield f"{describe(turn)}; total {' '.join(map(str, totals))}"
-        last = viewer.number == len(record.turns)
-        ended = last or record.turns[viewer.number].round > turn.round
+        yield f"{turn}; total {' '.join(map(str, totals))}"
+        last = number == len(record.turns)
+        ended = last or record.turns[number].round > turn.round
         if positions or ended:
-            yield to_text(viewer.game, seat)
+            yield to_text(record.shown(number), seat)
         if ended and not last:
             yield f"round {turn.round + 2}"
-            yield to_text(record.game(viewer.number), seat)
+            yield to_text(record.game(number), seat)
     yield f"{'over' if record.game().over else 'stopped'}: {' '.join(map(str, totals))}"
 
 

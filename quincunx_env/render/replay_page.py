@@ -30,7 +30,6 @@ from quincunx_env.core.scene import Scene
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import print_action
-from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
@@ -184,13 +183,12 @@ def _positions(
     record: Record, seat: int | None, values: Values | None, shared: _Shared, you: int | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the positions of a game. Each has its picture, the picture with values, and the words about them."""
-    viewer = Viewer(record)
-    for viewer.number in range(len(record.actions) + 1):
-        game = viewer.game
+    for number in range(len(record.actions) + 1):
+        game = record.shown(number)
         scene = _named(spec_of(record.rules).scene(game, seat), record, you)
         position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=svg.PAGE)), "thoughts": ""}
         position["points"] = [*map(minus, game.totals)]
-        caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
+        caption = [str(record.turns[number - 1])] if number else ["The deal"]
         if you is not None:
             caption = [_to_you(caption[0], you)]
         end = ending(game, record.seats, you)
@@ -199,7 +197,7 @@ def _positions(
             table = _table(values(game), game)
             known, cards = svg.best_cards(table.tolist())
             position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known, cards=cards))
-            thoughts = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
+            thoughts = _thoughts(game, table, record.actions[number : number + 1])
             position["thoughts"] = minus(thoughts)
         yield position
 

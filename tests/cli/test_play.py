@@ -21,7 +21,7 @@ FOREIGN = "foreign_module:policy"
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ("--replay nothing.txt", "No such file or directory: 'nothing.txt'"),
+        ("--resume nothing.txt", "No such file or directory: 'nothing.txt'"),
         ("--resume README.md", "README.md: a record begins with 'quincunx_env record 1'"),
         ("--num-players 2 --opponents no-such", "unknown policy 'no-such'"),
         ("--num-players 3 --opponents a b c", "name one opponent for all other seats or 2, got 3"),
@@ -34,10 +34,7 @@ FOREIGN = "foreign_module:policy"
         ("--out README.md/games", "README.md is a file: choose another folder for the results with --out"),
         ("--port 70000", "--port is a number from 0 to 65535, got 70000"),
         ("--host 0.0.0.0", "--host 0.0.0.0 needs --allow-host NAME"),
-        ("--resume README.md --replay README.md", "leave out either"),
         ("--resume README.md --num-players 3", "the file has rules, deal and players"),
-        ("--replay README.md --seed 3", "the file has rules, deal and players"),
-        ("--replay README.md --opponents greedy", "the file has rules, deal and players"),
         ("--opponents greedy", "the solitaire has no --opponents: add --num-players 2"),
     ],
 )
@@ -111,9 +108,7 @@ def test_how_to_continue_is_printed_with_the_policies(
     foreign: Path, quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builtins.input", lambda prompt: "quit")
-    assert quincunx("play --terminal --replay game.txt").startswith("Quincunx, 2 players\n")
     printed = quincunx(f"play --terminal --resume game.txt --opponents {FOREIGN}")
     assert printed.endswith(
-        f"quincunx play --terminal --resume game.txt --opponents {FOREIGN}\n"
-        "    quincunx play --terminal --replay game.txt\n"
+        f"quincunx play --terminal --resume game.txt --opponents {FOREIGN}\n    quincunx replay game.txt\n"
     )

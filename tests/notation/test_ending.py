@@ -7,7 +7,6 @@ from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Seeded
-from quincunx_env.notation.viewer import Viewer
 from quincunx_env.play.session import Session
 from quincunx_env.quincunx import Rules
 from quincunx_env.quincunx.scoring import RATINGS
@@ -71,12 +70,9 @@ def test_the_end_of_a_session_and_of_each_round_in_a_replay() -> None:
         session.play(session.candidates()[0].action if session.human_to_move else session.choose())
     assert session.game.winners == (1,)
     assert session.ending == ("52 : 58", "Seat 1 (greedy) wins by 6 points.", ("deal 2 of 2",))
-    viewer = Viewer(session.record)
-    ends = {}
-    for number in range(49):
-        if viewer.ending:
-            ends[number] = viewer.ending.headline
-        viewer.go(1)
+    record = session.record
+    found = {number: ending(record.shown(number), record.seats) for number in range(49)}
+    ends = {number: end.headline for number, end in found.items() if end}
     assert ends == {24: "The end of deal 1 of 2.", 48: "Seat 1 (greedy) wins by 6 points."}
 
 

@@ -8,11 +8,14 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from quincunx_agents.uniform import uniform
 from quincunx_env import spiral
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.notation.text import to_json
+from quincunx_env.play.session import Session
 from quincunx_env.quincunx import Rules
+from quincunx_env.registry import spec_of
 from tests.variants import COVERING, EVERY_GAME, by_name, new_game, random_action
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("*.txt"))
@@ -263,3 +266,33 @@ def test_golden_records(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     assert str(Record.parse(text)).splitlines() == [line for line in lines if line]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(2, match=True), Rules(3, "open", match=True, simpleton=True), spiral.Rules(deals=2, scoring="end")],
+    ids=str,
+)
+def test_a_record_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
+    """On the full grid, with its score; no seat has won before the last round."""
+    session = Session(rules, [uniform] * rules.num_players, Seeded(3))
+    while not session.game.over:
+        session.play(session.choose())
+    record, scene_of = session.record, spec_of(rules).scene
+    ends = {turn.round: turn for turn in session.turns}
+    assert len(ends) == rules.num_rounds
+    for round, turn in ends.items():
+        scene, totals = scene_of(record.shown(turn.number)), record.game(turn.number).totals
+        last = round + 1 == rules.num_rounds
+        assert scene.last is not None
+        assert scene.last.title.startswith(f"seat {turn.seat} played")
+        assert [seat.score for seat in scene.seats] == totals
+        assert not any(seat.to_move for seat in scene.seats)
+        assert [seat.won for seat in scene.seats] == [last and total == max(totals) for total in totals]
+        assert any(note.startswith("over") for note in scene.notes) == last
+        assert scene.notes[0].endswith(f"{round + 1} of {rules.num_rounds}")
+        if isinstance(rules, spiral.Rules):
+            assert len(scene.rows_score) == len(scene.columns_score) == 5
+        else:
+            assert scene.notes[1].startswith("left in hand")
+        assert last or len(scene_of(record.shown(turn.number + 1)).board) < len(scene.board)

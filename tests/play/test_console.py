@@ -19,7 +19,7 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score, to_text
-from quincunx_env.play.console import COMMANDS, Console, replay
+from quincunx_env.play.console import COMMANDS, Console
 from quincunx_env.play.session import Session, adviser_name
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import spec_of
@@ -193,18 +193,6 @@ def test_where_nothing_can_be_saved_play_goes_on(tmp_path: Path, capsys: pytest.
     assert len(session.turns) == 1
 
 
-def test_replay(type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> None:
-    record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
-    type_lines("b", "", "", "x", "b", *[""] * 30, "Q")
-    replay(record)
-    shown = capsys.readouterr().out
-    numbers = [int(number) for number in re.findall(r"After (\d+) of 24", shown)]
-    assert numbers == [0, 0, 1, 2, 2, *range(1, 25), *[24] * 7]
-    assert f"\n2. seat {record.turns[1].seat} {record.turns[1].text}: {record.turns[1].score}\n" in shown
-    assert "Seat 0 (heuristic) wins by" in shown
-    assert to_text(record.game(2)) in shown
-
-
 def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> None:
     """docs/play.md shows the beginning of a game, with the lines that are typed."""
     [text] = re.findall(
@@ -228,16 +216,13 @@ def test_a_game_is_ended_and_continued(
     shown = capsys.readouterr().out
     assert shown.startswith("Quincunx, solitaire: seat 0 human\n")
     assert shown.endswith(
-        "\nContinue or replay this game:\n\n"
-        f"    quincunx play --terminal --resume {path}\n    quincunx play --terminal --replay {path}\n"
+        f"\nContinue or replay this game:\n\n    quincunx play --terminal --resume {path}\n    quincunx replay {path}\n"
     )
     type_lines("AV (0, 1)")
     main(["play", "--terminal", "--resume", str(path)])
     assert [turn.text for turn in Record.read(path).turns] == ["CS (1, 3)", "AV (0, 1)"]
-    type_lines("", "")
-    main(["play", "--terminal", "--replay", str(path)])
-    assert "After 2 of 2" in capsys.readouterr().out
     assert [*tmp_path.iterdir()] == [path]
+    assert "Continue" in capsys.readouterr().out
     type_lines()
     main(["play", "--terminal", "--out", str(tmp_path / "new")])
     assert "Continue" not in capsys.readouterr().out, "nothing was played"

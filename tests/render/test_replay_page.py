@@ -15,7 +15,6 @@ import pytest
 from quincunx_env import Record, Rules
 from quincunx_env.core.game import Game
 from quincunx_env.notation.record import Seeded
-from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import parts_of
@@ -70,11 +69,11 @@ def check_curve(record: Record, curve: str) -> None:
 def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_score(name: str) -> None:
     record = Record.read(RECORDS / f"{name}.txt")
     page = replay_page([record])
-    data, viewer = data_of(page), Viewer(record)
+    data = data_of(page)
     positions = data["games"][0]["positions"]
     assert len(positions) == len(record.actions) + 1
-    for viewer.number in (0, 1, 7, len(record.actions)):
-        position, scene = positions[viewer.number], spec_of(record.rules).scene(viewer.game)
+    for number in (0, 1, 7, len(record.actions)):
+        position, scene = positions[number], spec_of(record.rules).scene(record.shown(number))
         drawn = svg.draw(scene).partition("</defs>\n")[2].removesuffix("</svg>\n")
         shown = picture(data, position["picture"])
         for colour, value in svg.THEMES["dark"]._asdict().items():
@@ -83,7 +82,7 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
         assert {*without_names.sub("", drawn.replace('"', "'")).splitlines()} == {
             *without_names.sub("", shown.replace('"', "'").replace("back-varedge", "back-242d32")).splitlines()
         }
-        assert position["caption"].startswith(minus(describe(viewer.turns[-1])) if viewer.number else "The deal")
+        assert position["caption"].startswith(minus(str(record.turns[number - 1])) if number else "The deal")
         ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{shown}</svg>')
     check_curve(record, data["games"][0]["curve"])
     used = {*re.findall(r"href=.(#[^'\"]+)", "".join(data["lines"]))}

@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 from quincunx_env import Record
 from quincunx_env.core.game import Game
 from quincunx_env.notation.ending import ending
-from quincunx_env.notation.viewer import describe
 from quincunx_env.render.replay_page import embedded, replay_page
 from quincunx_env.render.words import minus
 from tests.web.conftest import OpenPage
@@ -43,7 +42,7 @@ def taken(page: Page) -> Locator:
 
 
 def expect_position(page: Page, record: Record, number: int) -> None:
-    caption = minus(describe(record.turns[number - 1])) if number else "The deal"
+    caption = minus(str(record.turns[number - 1])) if number else "The deal"
     end = ending(record.game(), record.seats) if number == len(record.actions) else None
     expect(page.locator("#caption")).to_have_text(f"{caption}. {end.headline}" if end else caption)
     expect(page.locator("#points output")).to_have_text([*map(minus, record.game(number).totals)])

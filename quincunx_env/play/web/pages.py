@@ -19,7 +19,6 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Scene, ScoredPlay
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, RecordedAction
-from quincunx_env.notation.viewer import describe
 from quincunx_env.play.daily import FIRST, RULES, deal_of, shared, today
 from quincunx_env.play.result import points_of, your_seat
 from quincunx_env.play.session import (
@@ -480,7 +479,7 @@ def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
 
 def outcome(turn: RecordedAction) -> str:
     """Return the score of a play as text, for lists."""
-    return minus(describe(turn).partition(turn.text)[2].lstrip(":, "))
+    return minus(str(turn).partition(turn.text)[2].lstrip(":, "))
 
 
 def when(time: date | None) -> str:

@@ -14,7 +14,6 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError
-from quincunx_env.notation.viewer import Viewer
 from quincunx_env.play.daily import day_of, streak
 from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.result import comparison, points_of, points_on_the_same_deal, your_seat
@@ -127,11 +126,7 @@ class Table:
     @property
     def game(self) -> Game:
         """The position that is shown."""
-        if not self.paused:
-            return self.session.game
-        viewer = Viewer(self.session.record)
-        viewer.number = len(self.session.turns)
-        return viewer.game
+        return self.session.record.shown(len(self.session.turns)) if self.paused else self.session.game
 
     def play(self, position: int, action: int) -> None:
         """Take an action of a human.
@@ -331,8 +326,6 @@ class Games:
         self.lock = RLock()
         self._begun = 0
         self._tables: dict[str, Table] = {}
-        self._paths: dict[str, Path] = {}
-        """Files outside the folder, given on the command line."""
 
     def start(self, session: Session, path: Path | None = None) -> Table:
         """Open a table for a session. ``path`` is the file of a game that goes on; otherwise there is a new file."""
@@ -358,7 +351,7 @@ class Games:
         if self._begun == MOST_GAMES:
             raise ValueError(f"This program has begun {MOST_GAMES} games, which is its limit: start it again.")
         self._begun += 1
-        return new_path(self.folder, self._tables.keys() | self._paths.keys())  # no file is written before a play
+        return new_path(self.folder, self._tables.keys())  # no file is written before a play
 
     def add(self, record: Record) -> str:
         """Save a record in the folder, and return its name."""
@@ -367,14 +360,8 @@ class Games:
             write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
             return path.stem
 
-    def show(self, path: Path) -> str:
-        """Offer a file of the command line, and return its name."""
-        name = path.stem
-        self._paths[name] = path
-        return name
-
     def _files(self) -> dict[str, Path]:
-        return {path.stem: path for path in self.folder.glob("[!.]*.txt")} | self._paths
+        return {path.stem: path for path in self.folder.glob("[!.]*.txt")}
 
     def table(self, name: str) -> Table:
         """Return the table of a game, opened from its file if needed.
