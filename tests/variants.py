@@ -91,8 +91,11 @@ EVERY_GAME: dict[str, BaseRules] = {**VARIANTS, **SPIRAL}
 FEW = {name: rules for name, rules in COMBINATIONS.items() if name in BASES or name.endswith("+excuse+pawns+flush")}
 """Each base with the basic and with the full deck."""
 
-MIXED = FEW | {name: rules for name, rules in VARIANTS.items() if name.endswith("flush+simpleton+match")}
-"""The same, and with everything there is."""
+MIXED = FEW | {
+    name: VARIANTS[name]
+    for name in (f"{base}+excuse+pawns+flush+simpleton+match" for base in ("open-2", "corners-3", "corners-4"))
+}
+"""The same, and games for each number of players with everything there is."""
 
 SOME_SPIRAL = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-4")}
 ONE_OF_EACH = {name: EVERY_GAME[name] for name in ("solitaire", "corners-2", "spiral-play-1")}

@@ -76,10 +76,10 @@ def test_time_is_measured_per_action(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_intervals_of_evaluations_cover_the_mean() -> None:
-    """Of 400 intervals from 100 deals each, about 95 % contain the mean of all 40,000."""
+    """Of 100 intervals from 100 deals each, about 95 % contain the mean of all 10,000."""
     pytest.importorskip("scipy.stats")
-    values = evaluate(uniform, 40_000, chunk=10_000)
-    pieces = [Evaluation(*part) for part in zip(np.split(values.scores, 400), np.split(values.lost, 400), strict=True)]
+    values = evaluate(uniform, 10_000, chunk=10_000)
+    pieces = [Evaluation(*part) for part in zip(np.split(values.scores, 100), np.split(values.lost, 100), strict=True)]
     covered = np.mean([low <= values.mean <= high for low, high in (piece.ci95 for piece in pieces)])
     assert 0.91 < covered < 0.985
 
@@ -143,18 +143,6 @@ def test_a_plot_shows_names_as_they_are(tmp_path: Path) -> None:
 def scores(values: npt.NDArray[Any]) -> Evaluation:
     """An evaluation with these scores, none of them lost."""
     return Evaluation(values, np.zeros(len(values), np.bool_))
-
-
-def test_a_perfect_control_leaves_only_its_own_error() -> None:
-    """The slow policy scores 2 points less than twice what the quick one does, on every deal."""
-    rng = np.random.default_rng(0)
-    quick = rng.normal(100, 40, 5000)
-    slow = 2 * quick[:50] - 2
-    estimate = adjusted_mean(scores(slow), [scores(quick)])
-    assert estimate.value == pytest.approx(2 * quick.mean() - 2)
-    half = 1.96 * 2 * quick.std() / 5000**0.5  # the remaining error is that of the mean of the control
-    assert estimate.high - estimate.value == pytest.approx(half, rel=0.05)
-    assert abs(slow.mean() - estimate.value) > 0.1
 
 
 def test_adjusted_intervals_cover_the_truth_and_are_shorter() -> None:

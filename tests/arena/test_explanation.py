@@ -60,14 +60,6 @@ def test_the_seed_is_that_of_the_generator() -> None:
     assert np.nanmax(explain(Drawn(), new_game(Rules(), 1), seed=5)) == np.random.default_rng(5).random()
 
 
-def test_values_do_not_depend_on_hidden_cards() -> None:
-    game = new_game(Rules(2), 1)
-    twin = game.copy()
-    other, top = twin.hand(1)[0], twin.pile[0]
-    twin.hands[1][other], twin.hands[1][top] = 0, 1
-    assert np.array_equal(explain("value", game), explain("value", twin), equal_nan=True)
-
-
 def test_what_cannot_be_explained_is_refused() -> None:
     game = new_game(Rules(2, simpleton=True), 0)
     with pytest.raises(ValueError, match="uniform has no values of actions"):

@@ -15,11 +15,6 @@ from quincunx_env.quincunx.rules import Rules
 stats = pytest.importorskip("scipy.stats")
 
 
-def test_an_interval_by_hand() -> None:
-    """The quantile of Student's t for 3 degrees of freedom is 3.182."""
-    assert Estimate.of_mean(np.array([1, 2, 3, 6])) == pytest.approx((3, 3 - 3.43743, 3 + 3.43743), abs=1e-4)
-
-
 @pytest.mark.parametrize("count", [2, 3, 10, 1000])
 def test_every_mean_has_students_t_interval(count: int) -> None:
     """`Estimate.of_mean`, `Evaluation.ci95` and `regret`, for few deals and for many."""

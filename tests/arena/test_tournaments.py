@@ -189,7 +189,7 @@ def test_intervals_of_ratings_are_those_of_95_percent() -> None:
     beats = np.full((2, 2, deals), np.nan)
     beats[0, 1], beats[1, 0] = np.arange(deals) < wins, np.arange(deals) >= wins
     half = stats.norm.ppf(0.975) * ELO / 2 / np.sqrt(deals * 0.6 * 0.4)
-    for rating in rate(beats, resamples=10_000):
+    for rating in rate(beats, resamples=3_000):
         assert (rating.high - rating.value, rating.value - rating.low) == pytest.approx((half, half), rel=0.06)
 
 

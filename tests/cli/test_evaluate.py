@@ -97,7 +97,7 @@ def test_lower_bounds_of_exploitability(quincunx: Command) -> None:
     assert "; rerun: best-response:greedy" in verified
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "tournament"])
+@pytest.mark.parametrize("command", ["evaluate", "tournament"])
 def test_times_are_ratios_to_the_first_policy(command: str, quincunx: Command) -> None:
     players = "" if command == "evaluate" else " --num-players 2"
     quincunx(f"{command} heuristic greedy --deals 4 --times{players}")
@@ -116,7 +116,6 @@ def test_times_are_ratios_to_the_first_policy(command: str, quincunx: Command) -
 
 
 ERRORS = {
-    "evaluate no-such": "unknown policy 'no-such'",
     "evaluate =greedy": "a policy needs a name before the '=', got '=greedy'",
     "evaluate gredy": "unknown policy 'gredy'; did you mean 'greedy'? registered policies: greedy, ",
     "evaluate mine=builtins:len": "the policy len(obj, /) has the wrong arguments: it is called as policy(",
@@ -126,7 +125,6 @@ ERRORS = {
     "evaluate greedy --workers 0": "workers must be an integer of at least 1, got 0",
     "evaluate greedy --deals 1": "deals must be an integer of at least 2, got 1",
     "evaluate greedy --out file": "file is a file: choose another folder for the results with --out",
-    "compare greedy uniform --out file/new": "file is a file: choose another folder for the results with --out",
     "compare greedy": "compare takes 2 policies or one for each of the 2 seats, got 1",
     "tournament greedy": "a tournament needs at least two policies, got 1",
     "tournament greedy uniform --spiral.deals 2": "--spiral.deals is an option of the spiral game: add --game spiral",

@@ -148,7 +148,6 @@ def test_a_mean_above_the_best_known_one_is_flagged(quincunx: Command, monkeypat
 
 ERRORS = {
     "leaderboard nowhere": "[Errno 2] No such file or directory: 'nowhere'",
-    "leaderboard file": "file: this is not a file of games, as evaluate --records writes it",
     "leaderboard": "name a file of games",
     "verify": "name a file of games",
     "verify --show": "name a file of games",

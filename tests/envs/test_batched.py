@@ -7,7 +7,6 @@ import pytest
 
 from quincunx_agents.uniform import uniform
 from quincunx_env.envs.batched import BatchedGames, Position
-from quincunx_env.envs.rewards import win_shares
 from tests.variants import same
 
 MULTIPLAYER: list[dict[str, Any]] = [
@@ -24,27 +23,6 @@ def choose(position: Position, rng: np.random.Generator) -> Any:
     mask = position.mask.copy()
     mask[~mask.any(axis=1), 0] = True  # games that are over take any action
     return uniform({}, mask, rng)
-
-
-@every_game
-def test_margins_and_outcomes_follow_from_the_points(options: dict[str, Any]) -> None:
-    """The conformance tests compare the points, and `tests.envs.test_aec_rewards` both definitions."""
-    points, margin, outcome = (BatchedGames(6, reward=reward, **options) for reward in ("points", "margin", "outcome"))
-    position, rng, players, ended_games = points.reset(seed=40), np.random.default_rng(0), options["num_players"], 0
-    margin.reset(seed=40)
-    outcome.reset(seed=40)
-    earned = np.zeros((6, players))
-    while ended_games < 8:
-        actions = choose(position, rng)
-        gains, ended, totals, position = points.step(actions)
-        earned += gains
-        same(totals, earned.astype(totals.dtype))
-        earned[ended] = 0
-        expected = (players * gains - gains.sum(axis=1, keepdims=True)) / (players - 1)
-        assert margin.step(actions).rewards == pytest.approx(expected)
-        expected = (players * win_shares(totals) - 1) / (players - 1) * ended[:, None]
-        assert outcome.step(actions).rewards == pytest.approx(expected)
-        ended_games += ended.sum()
 
 
 def test_without_automatic_reset_games_wait() -> None:

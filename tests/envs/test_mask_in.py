@@ -81,8 +81,11 @@ def test_one_game_shows_its_mask_where_it_is_asked_for(make: Make, layout: dict[
     assert ended
 
 
-@pytest.mark.parametrize("mask_in", ["obs", "both"])
-@pytest.mark.parametrize(("layout", "mode"), [*zip([*LAYOUTS, {"copy": False}], cycle(AutoresetMode))], ids=str)
+@pytest.mark.parametrize(
+    ("layout", "mode", "mask_in"),
+    [*zip([*LAYOUTS, {"copy": False}], cycle(AutoresetMode), cycle(["obs", "both"]))],
+    ids=str,
+)
 @pytest.mark.parametrize("make", VECTOR.values(), ids=VECTOR)
 def test_many_games_show_their_masks_where_they_are_asked_for(
     make: Make, layout: dict[str, Any], mode: AutoresetMode, mask_in: str

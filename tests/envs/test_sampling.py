@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from quincunx_env import quincunx_v0, sample_action, sampling_mask
+from quincunx_env import sample_action, sampling_mask
 
 SEED = 3
 IDS = {"Quincunx/Solitaire-v0": {}, "Quincunx/VsOpponents-v0": {"opponents": "uniform", "start": "open"}}
@@ -36,15 +36,6 @@ def test_sampled_actions_are_legal(name: str, options: dict[str, Any], actions: 
         sampled = sample_action(envs.action_space, mask if step % 2 else mask.astype(np.int8))
         assert envs.action_space.contains(sampled)
         envs.step(sampled)
-
-
-def test_agents_sample_likewise() -> None:
-    """From a PettingZoo environment."""
-    env = quincunx_v0.env(mask_in="info")
-    env.reset(seed=SEED)
-    for agent in env.agent_iter():
-        _, _, over, _, info = env.last()
-        env.step(None if over else sample_action(env.action_space(agent), info["action_mask"]))
 
 
 def test_every_legal_action_is_sampled_equally_often() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quincunx_env import RATINGS, Rules, card_name
-from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.quincunx.render import ansi
 from quincunx_env.registry import spec_of
 from tests import reference_scorer as scorer
@@ -50,18 +50,6 @@ def test_a_solitaire_as_text() -> None:
         assert "over" not in text
         env.step(choose(env, rng))
     assert SolitaireEnv().render() is None
-
-
-def test_many_games_as_text() -> None:
-    """A text for each row, as the single environment has it."""
-    many = SolitaireVectorEnv(3, render_mode="ansi")
-    many.reset(seed=SEED)
-    for row, text in enumerate(many.render() or ()):
-        env = SolitaireEnv(render_mode="ansi")
-        env.reset(seed=SEED + row)
-        assert env.render() == text
-    assert len(many.render() or ()) == 3
-    assert SolitaireVectorEnv(3).render() is None
 
 
 @agents.each([{}, agents.OPTIONS[-1], agents.SPIRAL_OPTIONS[1]])

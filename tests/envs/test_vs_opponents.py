@@ -1,8 +1,5 @@
 """One learner among opponents: what it gets is all that happened since its last decision, and nothing else."""
 
-import copy
-import pickle
-import warnings
 from itertools import cycle
 from typing import Any
 
@@ -11,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from quincunx_agents.greedy import greedy
-from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.rewards import win_shares
@@ -240,16 +235,6 @@ def test_wrong_pools_are_refused(policies: Any, chances: Any, match: str) -> Non
         VsOpponentsVectorEnv(2, opponents=greedy).set_pool([greedy])
 
 
-def test_the_seat_is_fixed_or_goes_round() -> None:
-    fixed = VsOpponentsVectorEnv(2, opponents=greedy, num_players=4, seat=3)
-    turning = VsOpponentsVectorEnv(2, opponents=greedy, num_players=4)
-    for number in range(5):
-        for envs, seat in ((fixed, 3), (turning, number % 4)):
-            envs.reset(seed=1 if number == 0 else None)
-            assert envs.seat.tolist() == [seat, seat]
-            assert envs.batch.mover.tolist() == [seat, seat]
-
-
 def test_an_illegal_action_may_end_the_game() -> None:
     """The learner gets ``illegal_reward`` and no win, even if it leads; other games continue."""
     rng = np.random.default_rng(0)
@@ -264,85 +249,6 @@ def test_an_illegal_action_may_end_the_game() -> None:
     assert over.tolist() == [False, True]
     assert rewards[1] == -50
     assert info["win"][1] == 0.0
-
-
-def test_an_opponent_that_searches_is_copied() -> None:
-    env = VsOpponentsEnv(opponents=MonteCarlo(shortlist=4, samples=2, rounds=2))
-    _, info = env.reset(seed=0)
-    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
-    for _ in range(3):
-        shown = env.step(int(info["action_mask"].argmax()))
-        for other in copies:
-            same(other.step(int(info["action_mask"].argmax())), shown)
-        info = shown[-1]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"observation": "flat", "preview": True}, {"observation": "float32"}, {"actions": "factored"}],
-    ids=str,
-)
-def test_gymnasium_accepts_it(options: dict[str, Any]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        env = gymnasium.make("Quincunx/VsOpponents-v0", opponents=greedy, illegal="lose", render_mode="ansi", **options)
-        check_env(env.unwrapped)
-        envs = gymnasium.make_vec("Quincunx/VsOpponents-v0", num_envs=3, opponents=greedy, **options)
-        assert envs.reset(seed=0)[1]["action_mask"].any(axis=1).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("preview", [True, False], ids=["preview", "plain"])
-def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
-    """Two players from corners, 400,000 decisions against greedy; then 500 other deals with each seat.
-
-    Without the preview it is stable-baselines3's own network that learns, and no more is asked of it than to learn.
-    """
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("sb3_contrib")
-    from sb3_contrib import MaskablePPO
-
-    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
-    from quincunx_agents.torch.networks import RETURN_SCALE
-    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
-
-    torch.set_num_threads(1)
-    env = VsOpponentsVecEnv(512, opponents=greedy, observation="flat", preview=preview)
-    own, plain = {"observer": env.envs.observer}, {"net_arch": [256, 256]}
-    model = MaskablePPO(
-        QuincunxMaskablePolicy if preview else "MlpPolicy",
-        env,
-        policy_kwargs=own if preview else plain,
-        n_steps=20,
-        batch_size=2048,
-        n_epochs=4,
-        learning_rate=lambda remaining: 2e-3 * max(remaining, 0.0),
-        gamma=1.0,
-        ent_coef=0.01,
-        vf_coef=0.5 / RETURN_SCALE**2,
-        seed=0,
-        device="cpu",
-    )
-    model.learn(400_000)
-    learned = SB3PolicyAgent(model.policy, env.envs.observer)
-
-    def wins(opponent: Any) -> float:
-        """Share of rounds won, a shared win counted half."""
-        shares = []
-        for seat in (0, 1):
-            envs = VsOpponentsVectorEnv(500, opponents=opponent, seat=seat, preview=preview, autoreset_mode="Disabled")
-            seen, info = envs.reset(seed=1_000_000)  # far from the deals of the training
-            while not envs.batch.over.all():
-                assert isinstance(seen, dict)
-                mask = info["action_mask"].view(np.bool_)
-                seen, _, _, _, info = envs.step(learned(seen, mask, np.random.default_rng(0)))
-            shares.append(info["win"].mean())
-        return float(np.mean(shares))
-
-    against_uniform, against_greedy = wins(uniform), wins(greedy)
-    print(f"of 1,000 rounds each, won against uniform {against_uniform:.1%}, against greedy {against_greedy:.1%}")
-    assert against_uniform >= (0.98 if preview else 0.6)
-    assert against_greedy >= (0.5 if preview else 0.0)
 
 
 def test_one_environment_and_many_play_a_list_of_deals() -> None:

@@ -142,16 +142,6 @@ def test_a_beam_of_one_is_greedy_on_the_heuristic_value() -> None:
     assert finished >= 10
 
 
-@pytest.mark.slow
-def test_a_wider_beam_finds_more() -> None:
-    means = []
-    for width in (30, 300, 3000):
-        lines = [beam_search(deal(number), width) for number in range(30)]
-        means.append(np.mean([line.score if line else 0 for line in lines]))
-    assert means[0] + 5 < means[1]
-    assert means[1] + 2 < means[2]
-
-
 def test_a_game_of_a_batch_can_be_searched() -> None:
     batch = Batch(Rules(), 5, "validation")
     batch.reset(seed=0)

@@ -22,7 +22,7 @@ from quincunx_env.play.session import (
     unregistered,
 )
 from quincunx_env.quincunx import Rules
-from tests.variants import BASES, SPIRAL
+from tests.variants import BASES, SOME_SPIRAL
 
 WEIGHTS = (
     Path(__file__).parents[2] / "agents" / "quincunx_agents" / "networks" / "weights" / "three-four-players.safetensors"
@@ -30,7 +30,7 @@ WEIGHTS = (
 
 GAMES: dict[str, BaseRules] = {
     **BASES,
-    **SPIRAL,
+    **SOME_SPIRAL,
     "simpleton-match": Rules(num_players=3, simpleton=True, match=True, pawns=True),
 }
 

@@ -36,7 +36,7 @@ from quincunx_env.policies import resolve
 from quincunx_env.registry import spec_of
 from quincunx_env.render.words import minus
 from quincunx_env.spiral.rules import Rules as SpiralRules
-from tests.variants import BASES, SPIRAL
+from tests.variants import BASES, SOME_SPIRAL, by_name
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "tests/golden/records"
@@ -320,7 +320,7 @@ def test_agents_of_each_kind_can_play_it() -> None:
         assert {*offered} <= {*pages.agents(kind)}
 
 
-@pytest.mark.parametrize("rules", [*BASES.values(), *SPIRAL.values()], ids=[*BASES, *SPIRAL])
+@by_name({**BASES, **SOME_SPIRAL})
 def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestClient, games: Games) -> None:
     spec = spec_of(rules)
     found = spec.examples(rules)
@@ -691,9 +691,16 @@ def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("when", ["coroutine", "before", "running"])
-@pytest.mark.parametrize(("number", "status", "said"), [(signal.SIGINT, 0, ""), (signal.SIGTERM, 143, "terminated\n")])
-def test_signals_end_the_program(number: int, status: int, said: str, when: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "when"),
+    [
+        (signal.SIGINT, "coroutine"),
+        (signal.SIGTERM, "coroutine"),
+        (signal.SIGTERM, "before"),
+        (signal.SIGINT, "running"),
+    ],
+)
+def test_signals_end_the_program(number: signal.Signals, when: str, tmp_path: Path) -> None:
     """Also before the server runs, and where uvicorn has made its coroutine and not begun it."""
     patch = f"""import asyncio, os, uvicorn.server as server
 place, name = (server, "asyncio_run") if hasattr(server, "asyncio_run") else (asyncio, "run")  # in early versions
@@ -710,4 +717,4 @@ setattr(place, name, lambda *serving, **options: (os.kill(os.getpid(), {int(numb
         if when != "coroutine":
             program.send_signal(number)
         _, err = program.communicate(timeout=30)
-    assert (program.returncode, err) == (status, said)
+    assert (program.returncode, err) == {signal.SIGINT: (0, ""), signal.SIGTERM: (143, "terminated\n")}[number]

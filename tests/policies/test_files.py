@@ -248,13 +248,6 @@ def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capf
     assert f"model{suffix}" in one_line(capfd, f"model{suffix}", "--trust")
 
 
-@pytest.mark.parametrize("share", [0.01, 0.3, 0.9, 0.999])
-def test_truncated_weights_are_refused(share: float, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    content = NETWORK.read_bytes()
-    (folder / "model.safetensors").write_bytes(content[: int(len(content) * share)])
-    assert "model.safetensors is missing, damaged or not a weights file" in one_line(capfd, "model.safetensors")
-
-
 def test_a_checkpoint_is_refused_without_trust_before_it_is_read(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -135,9 +135,9 @@ def test_the_copy_of_a_policy_chooses_the_same_actions(name: str, rules: BaseRul
     pytest.importorskip("safetensors")
     policy = policy_for(resolve(name), rules)
     observer = make_observer(rules, preview=True)
-    games = observer.make_batch(2)
+    games = observer.make_batch(1)
     games.reset(seed=0)
-    while games.ply[0] < rules.num_plays - 4:
+    while games.ply[0] < rules.num_plays - 3:
         games.step(greedy(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
     observation, mask = observer.observe_batch(games), games.mask
     assert not games.over.any()

@@ -492,17 +492,3 @@ assert not {"PIL", "matplotlib"} & set(sys.modules)
     environment = {name: value for name, value in os.environ.items() if name not in ("SDL_VIDEODRIVER", "DISPLAY")}
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, env=environment)
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
-
-
-def test_games_are_recorded_as_videos(tmp_path: Path) -> None:
-    pytest.importorskip("moviepy")
-    env = gymnasium.wrappers.RecordVideo(
-        gymnasium.make("Quincunx/Solitaire-v0", render_mode="rgb_array"), str(tmp_path / "videos"), disable_logger=True
-    )
-    env.reset(seed=0)
-    over = False
-    while not over:
-        _, _, over, _, _ = env.step(env.action_space.sample(mask=env.get_wrapper_attr("action_masks")().view(np.int8)))
-    env.close()  # type: ignore[no-untyped-call]
-    (video,) = tmp_path.glob("videos/*.mp4")
-    assert video.stat().st_size > 10_000

@@ -64,9 +64,19 @@ def finished(folder: Path, deals: int = 6) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def two_seasons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two finished seasons, which tests copy."""
+    folder = tmp_path_factory.mktemp("seasons")
+    for name in ("one", "two"):
+        check(finished(folder / name))
+    return folder
+
+
 @pytest.fixture
-def season(tmp_path: Path) -> Path:
-    return finished(tmp_path / "one")
+def season(two_seasons: Path, tmp_path: Path) -> Path:
+    """A season of its own."""
+    return shutil.copytree(two_seasons / "one", tmp_path / "one")
 
 
 def test_a_season(tmp_path: Path) -> None:
@@ -215,9 +225,8 @@ FORGERIES: dict[Callable[[Path, Path], None], tuple[type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
-def test_forged_seasons_are_named(forge: Callable[[Path, Path], None], season: Path, tmp_path: Path) -> None:
-    check(season)
-    forge(season, finished(tmp_path / "two"))
+def test_forged_seasons_are_named(forge: Callable[[Path, Path], None], season: Path, two_seasons: Path) -> None:
+    forge(season, two_seasons / "two")
     kind, message = FORGERIES[forge]
     with pytest.raises(kind, match=message) as caught:
         check(season)

@@ -160,9 +160,9 @@ def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monk
 def test_too_few_positions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OptionError, match="--batch-size must be at most the number of positions"):
-        main(replace(TINY, batch_size=10_000))
+        main(replace(TINY, files=1, games=2, batch_size=10_000))
     with pytest.raises(OptionError, match="--search-share or --games must be larger"):
-        main(replace(TINY, search_share=0.0))
+        main(replace(TINY, files=1, games=2, search_share=0.0))
 
 
 def test_a_share_of_the_files_has_options() -> None:
@@ -183,6 +183,6 @@ def test_files_follow_from_their_numbers_alone(tmp_path: Path, monkeypatch: pyte
         return GameShare(variant, games, seed, randomness)
 
     monkeypatch.setattr("train.expert_iteration.training.GameShare", share)
-    main(replace(TINY, search_share=1.0, search_plays=2))
-    assert len({*seeds}) == len(seeds) == 12
+    main(replace(TINY, games=2, search_share=0.5, search_plays=2))
+    assert len({*seeds}) == len(seeds) == 6
     assert file_of(TINY, "spiral", 2).name == "spiral-00002.npz"

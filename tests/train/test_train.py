@@ -1,6 +1,9 @@
 """Training runs of train.ppo: results, resumption, checkpoints, refusals."""
 
 import json
+import shutil
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,27 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the finished runs ``tiny`` and ``duel``, and what each printed and returned."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, options in (("tiny", TINY), ("duel", DUEL)):
+            with redirect_stdout(StringIO()) as printed:
+                returned = main(Arguments(name=name, **options))
+            (folder / f"{name}.txt").write_text(printed.getvalue(), encoding="utf-8")
+            (folder / f"{name}.json").write_text(json.dumps(returned), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def finished(runs: Path) -> Path:
+    """The folder of finished runs, which are in the current folder, too."""
+    shutil.copytree(runs / "runs", "runs")
+    return runs
+
+
 def weights(run: str, kind: str = "policy") -> dict[str, Any]:
     content: dict[str, Any] = checkpoint.load(Path("runs") / run / "checkpoint.pt")["learner"][kind]
     return content
@@ -67,11 +91,10 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
-    returned = main(Arguments(name="tiny", **TINY))
+def test_a_run_leaves_its_results(finished: Path) -> None:
     folder = Path("runs/tiny")
     facts = json.loads((folder / "tiny.json").read_text())
-    assert facts == json.loads(json.dumps(returned))
+    assert facts == json.loads((finished / "tiny.json").read_text())
     results = {**facts["baselines"], "tiny": facts["benchmark"]["solitaire"]}
     assert list(results) == ["uniform", "greedy", "heuristic", "tiny"]
     for result in results.values():
@@ -87,7 +110,7 @@ def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
         ["solitaire", "1024"],
     ]
     assert list((folder / "tensorboard").iterdir())
-    assert "| tiny | 50 |" in capsys.readouterr().out
+    assert "| tiny | 50 |" in (finished / "tiny.txt").read_text()
     assert not list(folder.glob(".*")), "no unfinished file stays behind"
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "\n# tiny\n" in card
@@ -96,11 +119,11 @@ def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
     assert "python -m train.ppo" in card
 
 
+@pytest.mark.usefixtures("finished")
 def test_the_saved_weights_are_the_averaged_ones_and_play_the_same() -> None:
     """In stable-baselines3, and without it."""
     from sb3_contrib import MaskablePPO
 
-    main(Arguments(name="tiny", **TINY))
     model = MaskablePPO.load("runs/tiny/model.zip", device="cpu")
     averaged = weights("tiny", "averaged")
     assert_same(model.policy.state_dict(), {name: averaged[f"module.{name}"] for name in weights("tiny")})
@@ -116,21 +139,22 @@ def test_the_result_is_a_moving_average_of_the_weights(monkeypatch: pytest.Monke
         update(self, model)
 
     monkeypatch.setattr(AveragedModel, "update_parameters", record)
-    main(Arguments(name="tiny", averaging=0.5, **TINY))
-    assert len(seen) == 1 + 1024 / (16 * 16), "the initial weights, and those after each update"
+    short = TINY | {"total_steps": 512}
+    main(Arguments(name="tiny", averaging=0.5, **short))
+    assert len(seen) == 1 + 512 / (16 * 16), "the initial weights, and those after each update"
     averaged, expected = weights("tiny", "averaged"), dict(seen[0])
     for number, latest in enumerate(seen[1:], 1):
         expected = {name: past + (latest[name] - past) / (1 + number / 2) for name, past in expected.items()}
     for name, wanted in expected.items():
         torch.testing.assert_close(averaged[f"module.{name}"], wanted)
-    main(Arguments(name="latest", averaging=0.0, **TINY))
+    main(Arguments(name="latest", averaging=0.0, **short))
     latest = weights("latest", "averaged")
     for name, wanted in weights("latest").items():
         torch.testing.assert_close(latest[f"module.{name}"], wanted)
 
 
+@pytest.mark.usefixtures("finished")
 def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
-    main(Arguments(name="tiny", **TINY))
     main(Arguments(name="tiny", **TINY))
     assert_same(weights("tiny", "averaged"), weights("tiny-1", "averaged"))
     facts = [json.loads(Path("runs", folder, "tiny.json").read_text()) for folder in ("tiny", "tiny-1")]
@@ -140,11 +164,11 @@ def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
     assert not all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.mark.parametrize("options", [TINY, DUEL], ids=["solitaire", "several players"])
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize(("straight", "options"), [("tiny", TINY), ("duel", DUEL)], ids=["tiny", "duel"])
 def test_a_resumed_run_equals_one_without_interruption(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    straight: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    main(Arguments(name="straight", **options))
     record = Run.record
 
     def record_and_stop(self: Run) -> None:
@@ -159,27 +183,27 @@ def test_a_resumed_run_equals_one_without_interruption(
     np.random.seed(99)  # noqa: NPY002  the generators of the new process are anywhere
     torch.manual_seed(99)
     main(Arguments(name="split", resume=True, **options))
-    straight, split = (checkpoint.load(Path("runs") / name / "checkpoint.pt") for name in ("straight", "split"))
+    whole, split = (checkpoint.load(Path("runs") / name / "checkpoint.pt") for name in (straight, "split"))
     for kind in ("policy", "averaged"):
-        assert_same(straight["learner"][kind], split["learner"][kind])
-    histories = ([entry | {"seconds": None} for entry in content["history"]] for content in (straight, split))
+        assert_same(whole["learner"][kind], split["learner"][kind])
+    histories = ([entry | {"seconds": None} for entry in content["history"]] for content in (whole, split))
     assert next(histories) == next(histories)
-    one, other = straight["learner"]["self-play"], split["learner"]["self-play"]
+    one, other = whole["learner"]["self-play"], split["learner"]["self-play"]
     assert one.get("members") == other.get("members")
     for earlier, later in zip(one.get("snapshots", ()), other.get("snapshots", ()), strict=True):
         assert_same(earlier, later)
-    assert results("straight") == results("split")
+    assert results(straight) == results("split")
 
 
+@pytest.mark.usefixtures("finished")
 def test_a_finished_run_can_be_resumed_with_a_larger_budget() -> None:
-    main(Arguments(name="tiny", **TINY))
     main(Arguments(name="tiny", resume=True, **TINY | {"total_steps": 1536}))
     assert checkpoint.load(Path("runs/tiny/checkpoint.pt"))["steps"] == 1536
 
 
+@pytest.mark.usefixtures("finished")
 def test_resuming_needs_the_same_arguments() -> None:
     """Those of the game, too."""
-    main(Arguments(name="tiny", **TINY))
     with pytest.raises(checkpoint.CheckpointError, match=r"seed=0 \(now 5\).*resume it with the same"):
         main(Arguments(name="tiny", resume=True, **TINY | {"seed": 5}))
     with pytest.raises(checkpoint.CheckpointError, match=r"flush=False \(now True\)"):
@@ -260,8 +284,8 @@ def test_the_network_starts_from_uniform_play() -> None:
 # --- Several players -------------------------------------------------------------------------------------------------
 
 
-def test_a_learner_plays_policies_and_its_snapshots(capsys: pytest.CaptureFixture[str]) -> None:
-    facts = main(Arguments(name="duel", **DUEL))
+def test_a_learner_plays_policies_and_its_snapshots(finished: Path) -> None:
+    facts = json.loads((finished / "duel.json").read_text())
     folder = Path("runs/duel")
     state = checkpoint.load(folder / "checkpoint.pt")["learner"]["self-play"]
     assert [name for name, *_ in state["members"]] == ["greedy", "step 512", "step 768"]
@@ -274,7 +298,7 @@ def test_a_learner_plays_policies_and_its_snapshots(capsys: pytest.CaptureFixtur
     assert facts["benchmark"] == results("duel") == {"3-corners": played}
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "| 3 players, corners | `greedy` | 4 |" in card
-    assert "| 3 players, corners | `greedy` | 4 |" in capsys.readouterr().out
+    assert "| 3 players, corners | `greedy` | 4 |" in (finished / "duel.txt").read_text()
 
 
 @pytest.mark.slow

@@ -58,10 +58,12 @@ def test_a_missing_library_is_named_with_its_extra(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == expected
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    "busy",
-    ["hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)", "exec('try: time.sleep(60)\\nfinally: time.sleep(60)')"],
+    ("number", "busy"),
+    [
+        (signal.SIGTERM, "hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"),
+        (signal.SIGINT, "exec('try: time.sleep(60)\\nfinally: time.sleep(60)')"),
+    ],
 )
 def test_a_second_signal_ends_the_process_whatever_it_does(number: signal.Signals, busy: str) -> None:
     program = f"""

@@ -2,8 +2,6 @@
 
 import json
 import struct
-import subprocess
-import sys
 import zlib
 from dataclasses import replace
 from itertools import product
@@ -22,7 +20,6 @@ import quincunx_agents
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.networks import policy, weights_io
-from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
     WEIGHTS,
     ValueAgent,
@@ -69,12 +66,13 @@ def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
     if isinstance(rules, Rules) and rules.num_players > 1:
         rules = replace(rules, match=True, simpleton=rules.pawns)
     policy, batch = value.for_rules(rules), dealt(rules, 2, 5)
-    for rows, live in in_progress(batch):
+    for turn, (rows, live) in enumerate(in_progress(batch)):
         observation, mask = seen(live)
         actions = policy(observation, mask, RNG)
-        one = {name: piece[-1:] for name, piece in observation.items()}
-        assert policy(observation, mask, RNG).tolist() == actions.tolist()
-        assert policy(one, mask[-1:], RNG) == actions[-1], "the other positions make no difference"
+        if turn % 5 == 0:
+            one = {name: piece[-1:] for name, piece in observation.items()}
+            assert policy(observation, mask, RNG).tolist() == actions.tolist()
+            assert policy(one, mask[-1:], RNG) == actions[-1], "the other positions make no difference"
         batch.step(actions, rows)
 
 
@@ -241,15 +239,6 @@ def test_shipped_weights_are_small_and_have_a_card() -> None:
         compressed = zlib.compress((WEIGHTS / f"{name}.safetensors").read_bytes())  # as in a wheel
         assert len(compressed) < 2**20
         assert (WEIGHTS / f"{name}.json").exists()
-
-
-def test_plays_without_torch() -> None:
-    program = (
-        "import sys; from quincunx_agents.networks.value import value; from quincunx_env.arena import evaluate;"
-        "evaluate(value, 2);"
-        "assert 'torch' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(module.__file__).parents[1])
 
 
 def test_with_zero_weights_only_points_count() -> None:

@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from quincunx_agents.search.monte_carlo import MonteCarlo, roll_out
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy
+from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import resolve
 from quincunx_env.quincunx.batch import Batch
@@ -54,13 +55,9 @@ EVERY: dict[str, BaseRules] = {**VARIANTS, **SPIRALS}
 Marks = Callable[[str], Collection[pytest.MarkDecorator]]
 
 
-def can_play(agent: Any, rules: BaseRules) -> bool:
-    """Whether an agent plays these games at all."""
-    try:
-        agent.for_rules(rules)
-    except ValueError:
-        return False
-    return True
+def is_played(name: str, rules: BaseRules) -> bool:
+    """Whether an agent plays these games."""
+    return rules.num_players > 1 if name == "best_response" else "network" not in name or rules not in MINI.values()
 
 
 def both(games: Mapping[str, BaseRules], marks: Marks = lambda name: [], **agents: Any) -> pytest.MarkDecorator:
@@ -69,7 +66,7 @@ def both(games: Mapping[str, BaseRules], marks: Marks = lambda name: [], **agent
         pytest.param(rules, agent, id=f"{name}-{game}", marks=marks(game))
         for name, agent in agents.items()
         for game, rules in games.items()
-        if can_play(agent, rules)
+        if is_played(name, rules)
     ]
     return pytest.mark.parametrize(("rules", "agent"), pairs)
 
@@ -80,7 +77,7 @@ HIDING: dict[str, BaseRules] = SPIRALS | {
         "solitaire",
         "solitaire-contact+excuse+pawns+flush",
         "corners-2",
-        "corners-3+excuse+pawns+flush+simpleton+match",
+        "corners-3+excuse+pawns+flush+simpleton",
         "open-2+match",
         "open-4+pawns",
     )
@@ -213,14 +210,11 @@ def test_margins_over_the_best_other_seat() -> None:
     assert np.isfinite(margins(1e4 * points, 1e-2)).all()
 
 
-def test_every_agent_plays_what_it_should() -> None:
-    """So that a game that is refused by mistake is not left out above."""
-    games = EVERY.values()
-    assert all(can_play(TINY["monte_carlo"], rules) for rules in games)
-    assert not can_play(TINY["best_response"], Rules())
-    if "network_search" in TINY:
-        played = {name for name, rules in EVERY.items() if can_play(TINY["network_search"], rules)}
-        assert played == {*EVERY} - {*MINI}
+def test_other_games_are_refused() -> None:
+    for (name, agent), rules in product(TINY.items(), EVERY.values()):
+        if not is_played(name, rules):
+            with pytest.raises(ValueError, match=r"no shipped network has learned|a best response needs an opponent"):
+                agent.for_rules(rules)
 
 
 def test_does_not_lose_where_a_draw_saves_the_round() -> None:
@@ -280,7 +274,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     assert played == [8] * len(of_others)
     # With the heuristic in the other seats the agent plays both games.
     for game in (Rules(), Rules(2), SpiralRules()):
-        assert can_play(resolve("search-fast"), game)
+        assert isinstance(policy_for(resolve("search-fast"), game), DeterminizedSearch)
     with pytest.raises(ValueError, match="this agent plays the solitaire"):
         NetworkSearch(others=Endgame(greedy)).for_rules(SpiralRules())
     for without_values in (None, uniform):

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 from quincunx_env import spiral
 from quincunx_env.core.game import IllegalAction
@@ -104,24 +103,6 @@ def test_legal_actions_are_those_of_the_masks(rules: BaseRules) -> None:
 
 
 @by_name(GAMES)
-@every_kind
-def test_records_of_actions_of_any_type_come_back(rules: BaseRules, kind: Callable[[int], Any]) -> None:
-    """As `spaces.Discrete.sample` gives them, or of another type."""
-    game, observer = new_game(rules, 5), make_observer(rules)
-    space = spaces.Discrete(rules.num_actions, seed=0)
-    actions: list[Any] = []
-    while not game.over:
-        sampled = space.sample(observer.mask(game))
-        actions.append(sampled if kind is np.int64 else kind(int(sampled)))
-        recorded = apply_action(game, len(actions), actions[-1])
-        assert type(recorded.action) is int
-    record = Record(rules, Seeded(5), tuple(actions))
-    assert {type(action) for action in record.actions} == {int}
-    assert Record.parse(str(record)) == record
-    assert record.game().totals == game.totals
-
-
-@by_name(GAMES)
 @no_integer
 def test_other_actions_are_illegal(rules: BaseRules, value: Any) -> None:
     """Also while an announcement is due; nothing changes, and a record of them is an error."""
@@ -134,21 +115,6 @@ def test_other_actions_are_illegal(rules: BaseRules, value: Any) -> None:
         game.step(random_action(game, random.Random(0)))
     with pytest.raises(RecordError, match="actions must be integers"):
         Record(rules, Seeded(3), (value,))
-
-
-@no_integer
-def test_other_plays_and_announcements_are_illegal(value: Any) -> None:
-    game = new_game(Rules(num_players=2, simpleton=True), 3)
-    before, card, cell = state_of(game), game.legal_cards()[0], game.legal_cells()[0]
-    for play in ((value, cell), (card, value)):
-        with pytest.raises(IllegalAction, match="card and cell must be integers, got"):
-            game.play(*play)
-        assert state_of(game) == before
-    game.play(card, cell)
-    before = state_of(game)
-    with pytest.raises(IllegalAction, match="an announcement must be an integer, got"):
-        game.announce(value)
-    assert state_of(game) == before
 
 
 # --- The end of a round ----------------------------------------------------------------------------------------------

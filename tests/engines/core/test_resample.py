@@ -98,15 +98,6 @@ def test_resampled_games_agree_with_the_observation(variant: str) -> None:
     assert different
 
 
-def test_an_observer_without_preview_will_do() -> None:
-    """The preview adds no information."""
-    rules = VARIANTS["open-3+simpleton+match"]
-    game, with_preview, without = reach(rules, 61), Observer(rules, preview=True), Observer(rules)
-    one = resample(with_preview, with_preview.observe_flat(game, 2), rng_of(), 2)
-    other = resample(without, without.observe_flat(game, 2), rng_of(), 2)
-    same(one.get_state(), other.get_state())
-
-
 # --- Uniform and seeded ----------------------------------------------------------------------------------------------
 
 

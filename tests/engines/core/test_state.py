@@ -84,16 +84,6 @@ def test_copies_go_on_alike_and_apart(rules: BaseRules) -> None:
         same(batch.get_state(), twin.get_state())
 
 
-@by_name(ONE_OF_EACH)
-def test_saved_arrays_are_copied_when_loaded(rules: BaseRules) -> None:
-    batch = in_the_middle(rules)
-    saved = batch.get_state()
-    batch.reset(seed=99)
-    batch.set_state(saved)
-    batch.board[:] = 3
-    assert not (saved["board"] == 3).all()
-
-
 @pytest.mark.parametrize(
     ("rules", "name"),
     [

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quincunx_env import spiral
-from quincunx_env.core.deal import DOMAINS, MAX_SEED, Domain, shuffle
+from quincunx_env.core.deal import MAX_SEED, Domain, shuffle
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, print_cards
 from quincunx_env.quincunx.deal import Deal
@@ -83,16 +83,6 @@ def test_deals_from_seeds_are_frozen(path: Path) -> None:
     assert golden_text(FILES[path]) == path.read_text(encoding="utf-8")
     deals = [line for line in path.read_text(encoding="utf-8").splitlines() if "|" in line]
     assert len(set(deals)) == len(FILES[path]) == 20
-
-
-def test_golden_deals_are_many_sided() -> None:
-    """Deals of every domain, of the first and of later games and rounds."""
-    _, domains, seeds, games, rounds = zip(*GOLDEN_DEALS, strict=True)
-    assert {*domains, "sealed"} == set(DOMAINS) == set(get_args(Domain))
-    assert set(domains) == {"play", "validation", "benchmark"}
-    assert {0, MAX_SEED - 1} <= set(seeds)
-    assert max(games) > 0
-    assert max(rounds) > 0
 
 
 @pytest.mark.parametrize(("name", "domain", "seed", "game", "round"), [*GOLDEN_DEALS, *SEALED_DEALS])

@@ -309,13 +309,3 @@ def test_games_are_restored_from_their_plays(rules: Rules, seed: int, steps: int
     )
     assert state_of(twin) == state_of(game)
     assert play_on(twin) == play_on(game)
-
-
-def test_value_and_score_play_nothing() -> None:
-    game = in_the_middle(VARIANTS["open-3+excuse+pawns+flush"], 1, 9)
-    before = state_of(game)
-    for card in game.rules.deck:
-        for cell in empty_cells(game):
-            game.value(card, cell)
-            game.score(card, cell)
-    assert state_of(game) == before

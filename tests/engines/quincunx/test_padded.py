@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_agents.uniform import uniform
-from quincunx_env import Batch, Game, IllegalAction, Rules, resample
+from quincunx_env import Batch, Game, Rules, resample
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.batched import BatchedGames
-from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.quincunx import Observer, PaddedObserver
 from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST
 from quincunx_env.registry import make_observer
@@ -86,21 +84,6 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
 
 
 @every_variant
-def test_many_games_look_like_single_ones(rules: Rules) -> None:
-    observer, batch = PaddedObserver(rules, preview=True), Batch(rules, 3)
-    batch.reset(seed=5)
-    rng = np.random.default_rng(5)
-    for _ in range(min(7, rules.num_plays - 1)):
-        seats = rng.integers(rules.num_players, size=3)
-        rows, masks = observer.observe_batch(batch, seats), observer.mask_batch(batch)
-        for row in range(3):
-            game = batch.to_game(row)
-            same({name: piece[row] for name, piece in rows.items()}, observer.observe(game, int(seats[row])))
-            same(masks[row], observer.mask(game).view(np.bool_))
-        batch.step(observer.to_engine(uniform({}, masks, rng)))
-
-
-@every_variant
 def test_actions_mean_the_same(rules: Rules) -> None:
     """Each legal action of its own width has one fixed number, and no other number means anything."""
     observer, own = PaddedObserver(rules), Observer(rules)
@@ -147,21 +130,6 @@ def test_a_padded_policy_plays_any_rules() -> None:
 
 
 # --- Environments ----------------------------------------------------------------------------------------------------
-
-
-def test_factored_actions_are_padded_too() -> None:
-    joint, factored = SolitaireEnv(padded=True), SolitaireEnv(padded=True, actions="factored")
-    many = SolitaireVectorEnv(2, padded=True, actions="factored")
-    joint.reset(seed=4)
-    mask = factored.reset(seed=4)[1]["action_mask"]
-    same(many.reset(seed=4)[1]["action_mask"][0], mask)
-    assert mask.shape == (41 + 81,)
-    cards, cells = mask[:41].nonzero()[0], mask[41:].nonzero()[0]
-    legal = np.add.outer(cards * 81, cells).ravel()
-    assert joint.codec.mask(joint.game).nonzero()[0].tolist() == legal.tolist()
-    same(joint.step(legal[7])[0], factored.step((cards[7 // len(cells)], cells[7 % len(cells)]))[0])
-    with pytest.raises(IllegalAction, match="out of range"):
-        factored.step((40, 0))
 
 
 def test_the_spiral_game_has_no_padded_observer() -> None:

@@ -67,27 +67,6 @@ def test_the_preview_is_what_plays_make(rules: Rules) -> None:
     assert (nonzero > 0).tolist() == [True, rules.scoring == "end"], "points should have been seen"
 
 
-def test_the_table_of_an_observation() -> None:
-    """Which piece lies where, and between which limits; the words beside it are not compared."""
-    rows = [
-        [cell.strip(" `") for cell in row.split("|")] for row in Observer(Rules(), preview=True).table().splitlines()
-    ]
-    assert [(where, piece, shape, limits) for _, where, piece, shape, _, limits, _ in rows[2:]] == [
-        ("0:25", "board", "[25] int8", "-1 ... 51"),
-        ("25:77", "hand", "[52] int8", "0 ... 1"),
-        ("77:85", "counts", "[8] int16", "0 ... 4000"),
-        ("77", "counts[0]", "ply", "0 ... 24"),
-        ("78", "counts[1]", "score_0", "0 ... 4000"),
-        ("79", "counts[2]", "score_1", "0 ... 4000"),
-        ("80", "counts[3]", "total_0", "0 ... 4000"),
-        ("81", "counts[4]", "total_1", "0 ... 4000"),
-        ("82", "counts[5]", "round", "0 ... 1"),
-        ("83", "counts[6]", "mover", "0 ... 1"),
-        ("84", "counts[7]", "first", "0 ... 1"),
-        ("85:189", "preview", "[52, 2] int16", "0 ... 82"),
-    ]
-
-
 # --- Limits -----
 
 
