@@ -14,7 +14,6 @@ Minari keeps its datasets in the folder that the environment variable ``MINARI_D
 """
 
 import copy
-import json
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
@@ -35,7 +34,6 @@ with needs_extra("minari", __name__):
     from minari.storage import get_dataset_path
 
 from quincunx_env.arena.benchmark import TASKS, baselines
-from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent, policy_for
@@ -44,8 +42,6 @@ from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
-from quincunx_env.utils.files import write_atomically
-from quincunx_env.utils.markdown import markdown_table
 
 ENVIRONMENTS = {True: "Quincunx/Solitaire-v0", False: "Quincunx/VsOpponents-v0"}
 """Environments of the datasets: with one player, with several."""
@@ -69,8 +65,6 @@ def write_dataset(
     code_permalink: str | None = None,
 ) -> MinariDataset:
     """Write games of an agent as a new dataset.
-
-    The dataset has a card, ``README.md``.
 
     Episode i is game 0 of ``Quincunx/Solitaire-v0`` seeded ``seed + i``, and stores that seed: the recovered
     environment plays it again, action by action.
@@ -167,9 +161,6 @@ def write_dataset(
                     **scores,
                 )
         assert dataset is not None
-        card = dataset_card(dataset)
-        path = get_dataset_path(dataset_id) / "README.md"
-        write_atomically(path, lambda unfinished: unfinished.write_text(card, encoding="utf-8"))
     except BaseException:
         if created:
             shutil.rmtree(get_dataset_path(dataset_id), ignore_errors=True)
@@ -247,78 +238,3 @@ def _episodes(
             terminations=[*[False] * (length - 1), True],
             truncations=[False] * length,
         )
-
-
-# --- The card --------------------------------------------------------------------------------------------------------
-
-CARD = """\
-# {name}
-
-{episodes:,} episodes ({steps:,} steps) of games that the agent `{agent}` of `quincunx_env` {version} played at
-`{environment}`: {options}.
-
-{figures}
-
-{rewards} Observations are dictionaries;
-`action_mask` is 1 for each legal action{action} and all 0 after the last one. Each episode stores its
-seed, with which the environment deals it again; its deals are of the domain `play`, which no evaluation uses.
-
-    import minari
-
-    dataset = minari.load_dataset("{name}")
-    env = dataset.recover_environment()
-
-## Observations
-
-{table}
-
-## Limits
-
-The agent is not optimal, and an agent that imitates it learns its mistakes. States that it does not reach are missing.
-"""
-
-
-def dataset_card(dataset: MinariDataset) -> str:
-    """Return the card of a dataset that `write_dataset` wrote.
-
-    It is Markdown with the metadata of the Hugging Face Hub.
-
-    Figures are computed from the dataset. ``MinariDataset.storage`` of a dataset of other origin lacks what it needs.
-    """
-    returns = np.array([episode.rewards.sum() for episode in dataset])
-    env: Any = dataset.recover_environment().unwrapped
-    mean = Estimate.of_mean(returns)
-    episodes, steps = dataset.total_episodes, int(dataset.total_steps)
-    interval, limits = mean.cells(".1f")[1], (f"{returns.min():g}", f"{returns.max():g}")
-    figures = (f"{episodes:,}", f"{steps:,}", f"{mean.value:.1f}", interval, *limits)
-    size = next(text for most, text in SIZES.items() if steps < most)
-    data: Mapping[str, Any] = {
-        "pretty_name": dataset.id,
-        "tags": ["minari", "offline-rl", "reinforcement-learning", "quincunx", "card-game"],
-        "task_categories": ["reinforcement-learning"],
-        "size_categories": [size],
-    }
-    metadata = "".join(f"{key}: {json.dumps(value)}\n" for key, value in data.items())  # JSON is YAML, too
-    rules = env.rules
-    return f"---\n{metadata}---\n\n" + CARD.format(
-        name=dataset.id,
-        episodes=episodes,
-        steps=steps,
-        agent=dataset.storage.metadata["algorithm_name"],
-        version=version("quincunx_env"),
-        environment=dataset.env_spec.id,
-        options=", ".join(f"`{name}={value!r}`" for name, value in sorted(dataset.env_spec.kwargs.items())),
-        figures=markdown_table(("episodes", "steps", "mean return", "95 % interval", "lowest", "highest"), [figures]),
-        rewards=(
-            f"Rewards are the points of each play, and the return of a lost round is {env.lost_value:g}."
-            if rules.num_players == 1
-            else f"The agent plays all {rules.num_players} seats. Each game has an episode for each seat, in order.\n"
-            "Rewards are the points since the seat's previous decision, less the mean of the other seats' points."
-        ),
-        action=f" (`card * {rules.num_cells} + cell`)" if rules.num_actions > rules.num_cards else "",
-        table=env.observer.table(),
-    )
-
-
-SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**18: "n>1M"}
-"""Names of the Hub for numbers of steps below these."""

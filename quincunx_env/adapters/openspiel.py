@@ -39,7 +39,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.spec import GameSpec
 from quincunx_env.envs.options import check_option
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
-from quincunx_env.notation.text import Json, to_json, to_text
+from quincunx_env.notation.text import to_text
 from quincunx_env.policies import resolve
 from quincunx_env.registry import GAMES, make_observer, spec_of
 
@@ -360,26 +360,6 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         names = self.get_game().spec.notation.NAMES
         chance = f"\n  chance: {names.print_cards(self.chosen)} ..." if self.due else ""
         return (to_text(self.game) if self.dealt else "") + chance
-
-    # --- Structs: OpenSpiel wraps these dictionaries, and writes them as JSON -----------------------------------------
-
-    def _to_struct(self) -> Json:
-        return self._struct(None)
-
-    def _to_observation_struct(self, player: int) -> Json:
-        return self._struct(player)
-
-    def _struct(self, seat: int | None) -> Json:
-        """Return the position as `quincunx_env.notation.text.to_json`; ``chance``: cards are being dealt or drawn."""
-        names = self.get_game().spec.notation.NAMES
-        shown = {"position": to_json(self.game, seat) if self.dealt else None, "chance": bool(self.due)}
-        return shown | ({} if seat is not None else {"chosen": [names.card_name(card) for card in self.chosen]})
-
-    def _action_to_struct(self, player: int, action: int) -> Json:
-        return {"action": self._action_to_string(player, action)}
-
-    def _struct_to_actions(self, struct: Json) -> list[int]:
-        return [self.string_to_action(struct["action"])]
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 

@@ -34,7 +34,6 @@ COMMANDS = {
     "verify": Command("verify", "replay all games of files written with --records, and check their figures"),
     "leaderboard": Command("verify", "write a page with the results of verified files"),
     "benchmark": Command("tasks", "list the tasks of the standard benchmark, or evaluate policies on one"),
-    "envs": Command("overview", "list the environments with their spaces and options"),
     "oracle": Command("oracle", "compute scores reachable with a known pile"),
 }
 """The subcommands by name, in the order in which they are listed."""

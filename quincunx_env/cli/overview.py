@@ -1,27 +1,16 @@
-"""Text of ``quincunx`` and ``quincunx envs``: the installation and the environments."""
+"""Text of ``quincunx``: the installation."""
 
 import csv
-import inspect
 import json
 import platform
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
-from itertools import groupby, starmap
+from itertools import groupby
 from textwrap import fill
-from typing import Any, Literal, get_args, get_origin
-
-import gymnasium
-from gymnasium.envs.registration import load_env_creator
 
 import quincunx_env
-from quincunx_env.cli.parser import parse
-from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import registered_policies
-from quincunx_env.registry import GAMES
 from quincunx_env.utils.files import package_file
 
 WIDTH = 100
@@ -52,9 +41,6 @@ EXTRAS = {
 }
 """Extras for users, with their purposes."""
 
-PETTINGZOO = ("quincunx_v0", "spiral_v0")
-"""Modules of `quincunx_env` with PettingZoo environments."""
-
 
 def installation(everything: bool = False) -> str:
     """List the versions, environments, agents and extras of this installation.
@@ -68,98 +54,6 @@ def installation(everything: bool = False) -> str:
         agents="\n".join(_agents() if everything else _strengths()),
         extras="\n".join(_extras(everything)),
     )
-
-
-def environments() -> Iterator[str]:
-    """Yield a text for each environment. It has the call, the shapes of the spaces, and the options with defaults."""
-    for name in sorted(name for name in gymnasium.registry if name.startswith("Quincunx/")):
-        spec = gymnasium.spec(name)
-        calls = [f'gymnasium.make("{name}")']
-        if spec.vector_entry_point:
-            calls.append(f'gymnasium.make_vec("{name}", num_envs=1024)')
-        make: Callable[..., Any] = partial(gymnasium.make, name)
-        env, parameters = make(), inspect.signature(load_env_creator(str(spec.entry_point))).parameters
-        env.reset(seed=0)
-        observation = _shape(env.observation_space)
-        if spec.kwargs:
-            [base] = (
-                each.id
-                for each in gymnasium.registry.values()
-                if each.entry_point == spec.entry_point and not each.kwargs
-            )
-            rows = {"observation": observation, "action": _shape(env.action_space)}
-            rows["options"] = ", ".join([f"as {base}", *(f"{key}={_literal(it)}" for key, it in spec.kwargs.items())])
-            yield "\n".join([*calls, *starmap(_row, rows.items())])
-            continue
-        if "observation" in parameters:
-            observation += f'; with observation="flat": {_shape(make(observation="flat").observation_space)}'
-        rules = env.unwrapped.game.rules
-        yield _described(calls, observation, _shape(env.action_space), parameters.values(), rules)
-    for name in PETTINGZOO:
-        make = import_module(f"quincunx_env.{name}").env
-        env, parameters = make(), inspect.signature(make).parameters
-        observation, action = (
-            _shape(space(env.possible_agents[0])) for space in (env.observation_space, env.action_space)
-        )
-        yield _described([f"quincunx_env.{name}.env()"], observation, action, parameters.values())
-
-
-@dataclass
-class Arguments:
-    """No options."""
-
-
-def main(name: str, arguments: Sequence[str]) -> None:
-    """Print `environments`; ``arguments`` may only ask for help, which needs an extra."""
-    if arguments:
-        parse(Arguments, f"quincunx {name}", "List the environments.", arguments)
-    print(*environments(), "help() of an environment explains its options.", sep="\n\n")
-
-
-def _described(
-    calls: Sequence[str],
-    observation: str,
-    action: str,
-    options: Collection[inspect.Parameter],
-    default: BaseRules | None = None,
-) -> str:
-    """Describe an environment. ``default`` has the defaults of options that it passes on to its rules."""
-    own = [option for option in options if option.kind != option.VAR_KEYWORD]
-    rows = {"observation": observation, "action": action, "options": ", ".join(map(_option, own))}
-    if len(own) < len(options):  # the others are the options of the rules
-        for spec in GAMES.values():
-            rules = default if isinstance(default, spec.Rules) else spec.multiplayer_rules()
-            of_rules = inspect.signature(spec.Rules).parameters.values()
-            given = (option.replace(default=getattr(rules, option.name)) for option in of_rules)
-            rows[f"of {spec.name}"] = ", ".join(map(_option, given))
-    return "\n".join([*calls, *starmap(_row, rows.items())])
-
-
-def _row(label: str, text: str) -> str:
-    kept = re.sub(r"(?<![,;]) ", "\0", text)  # a line is broken after a comma or semicolon only
-    line = fill(f"  {label:<13}{kept}", WIDTH, subsequent_indent=" " * 15, break_on_hyphens=False)
-    return line.replace("\0", " ")
-
-
-def _option(parameter: inspect.Parameter) -> str:
-    """Format an option with its possible values, the default first."""
-    values = [parameter.default]
-    if get_origin(parameter.annotation) is Literal:
-        values += [value for value in get_args(parameter.annotation) if value != parameter.default]
-    return f"{parameter.name}={' | '.join(map(_literal, values))}"
-
-
-def _literal(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _shape(space: gymnasium.Space[Any]) -> str:
-    """Format a space, or a dictionary's entries, by dtype and shape."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        return ", ".join(f"{name} {_shape(part)}" for name, part in space.items())
-    if isinstance(space, gymnasium.spaces.Text):
-        return f"text of at most {space.max_length} characters"
-    return f"{space.dtype} {space.shape}" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 
 def _agents() -> Iterator[str]:

@@ -114,10 +114,10 @@ def test_commands_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
         "Run\n\n    python -m some.module --one \\\n        --two  # says why\n    quincunx\n    quincunx_env\n\n"
-        "or `make test`, `quincunx` or `quincunx envs`.\n"
+        "or `make test`, `quincunx` or `quincunx benchmark`.\n"
     )
-    assert [*commands(page)] == ["python -m some.module --one --two", "quincunx", "make test", "quincunx envs"]
-    assert programs("quincunx envs") == [["quincunx_env", "envs"]]
+    assert [*commands(page)] == ["python -m some.module --one --two", "quincunx", "make test", "quincunx benchmark"]
+    assert programs("quincunx benchmark") == [["quincunx_env", "benchmark"]]
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")

@@ -1,4 +1,4 @@
-"""Datasets of Minari: every mask, games that can be played again, cards, and nothing outside the datasets' folder."""
+"""Datasets of Minari: every mask, games that can be played again, and nothing outside the datasets' folder."""
 
 import json
 import sys
@@ -99,7 +99,6 @@ def test_each_seat_has_an_episode(options: dict[str, Any], margin: float | None)
     np.testing.assert_allclose(returns.sum(axis=1), 0, atol=1e-9)  # margins of one game
     seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(3 * seats))]
     assert seeds == [options.get("seed", 0) + game for game in range(3) for _ in range(seats)]
-    assert f"all {seats} seats" in adapter.dataset_card(dataset)
     if margin is None:
         with pytest.raises(ValueError, match="Reference score not provided"):
             minari.get_normalized_score(dataset, np.array(0.0))
@@ -178,21 +177,6 @@ def test_a_recorder_of_infos_keeps_the_mask_alone(
         np.testing.assert_array_equal(episode.infos["action_mask"], [*masks, np.zeros_like(masks[0])])
     for folder in [*folders, env._tmp_dir]:
         folder.cleanup()
-
-
-def test_the_card_states_the_games_of_the_dataset(folder: Path) -> None:
-    dataset = write_dataset(NAME, "heuristic", 6)
-    returns = [episode.rewards.sum() for episode in dataset]
-    path = folder / NAME / "README.md"
-    text = path.read_text(encoding="utf-8")
-    assert f"| 6 | {dataset.total_steps} | {np.mean(returns):.1f} | " in text
-    assert "`preview=True`" in text
-    assert "card id by cell" in text, "the layout of the observations"
-    assert adapter.dataset_card(minari.load_dataset(NAME)) == text
-    data = pytest.importorskip("huggingface_hub").DatasetCard.load(path).data
-    assert data.task_categories == ["reinforcement-learning"]
-    assert data.size_categories == ["n<1K"]
-    assert "minari" in data.tags
 
 
 def illegal(observation: Any, mask: Any, rng: Any) -> Any:

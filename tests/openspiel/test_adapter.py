@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import json
 import pickle
 import random
 import subprocess
@@ -25,7 +24,6 @@ from scipy.stats import chisquare
 from quincunx_env import Deal, Rules
 from quincunx_env.adapters.openspiel import CardGame, CardGameState
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.text import to_json
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral import Rules as SpiralRules
 from tests.variants import BASES, COVERING, EVERY_GAME, by_name, random_action
@@ -259,23 +257,6 @@ def test_players_is_the_number_of_players_by_another_name() -> None:
         assert pyspiel.load_game(str(game)).rules == game.rules
     assert game.rules == Rules(num_players=2, mini=True)
     assert game.get_type().short_name == "python_quincunx_mini"
-
-
-@pytest.mark.parametrize("name", ["corners-2", "mini-2+simpleton", "spiral-play-1"])
-@CHANCE
-def test_states_and_actions_have_structs(name: str, chance: str) -> None:
-    """Positions as `to_json` has them, hidden from a seat in its observation; actions as text."""
-    game = load(EVERY_GAME[name], chance=chance)
-    for state in play(game, random.Random(0)):
-        shown = json.loads(state.to_json())
-        assert shown["chance"] == state.is_chance_node()
-        if state.dealt:
-            assert shown["position"] == json.loads(json.dumps(to_json(state.game)))
-            seen = json.loads(state.to_observation_struct(1).to_json())
-            assert seen == {"chance": shown["chance"], "position": json.loads(json.dumps(to_json(state.game, 1)))}
-            assert seen["position"]["hands"][0] is None
-        for action in [] if state.is_terminal() else state.legal_actions():
-            assert state.struct_to_actions(state.action_to_struct(state.current_player(), action)) == [action]
 
 
 EXAMPLES = {

@@ -54,9 +54,6 @@ TRAINING = {
 MAX_DESCRIPTION = 1 << 26
 """Upper limit of the JSON in a file, in bytes: 64 MiB, many times a usual model."""
 
-MAX_RATIO, ALWAYS_READ = 10, 1 << 20
-"""Upper limit of the size of all parts: a multiple of the file's, or 1 MiB. The library does not compress them."""
-
 
 class Model:
     """A loaded model; a `quincunx_env.core.policy.PolicyFactory`."""
@@ -135,7 +132,6 @@ def read(path: Path, trust: bool) -> Model:
         ValueError: if the file is damaged, not such a model, or of another algorithm.
     """
     try:
-        _require_bounded(path)
         algorithm = _algorithm(path)
     except Exception as error:  # zipfile raises anything for a damaged file
         raise _damaged(error) from error
@@ -150,30 +146,6 @@ def read(path: Path, trust: bool) -> Model:
             return Model(ALGORITHMS[algorithm].load(path, device="cpu", custom_objects=TRAINING))
     except Exception as error:  # anything that the file contains was executed
         raise _damaged(error) from error
-
-
-def _require_bounded(path: Path) -> None:
-    """Check the size of all parts.
-
-    Parts of weights are archives, too: check the size of their parts.
-
-    Raises:
-        ValueError: if the file is compressed so much that reading it may take all memory.
-    """
-    limit = max(MAX_RATIO * path.stat().st_size, ALWAYS_READ)
-    with zipfile.ZipFile(path) as archive:
-        size = _size(archive)
-        for part in archive.infolist() if size <= limit else ():
-            with archive.open(part) as opened:
-                if zipfile.is_zipfile(opened):
-                    with zipfile.ZipFile(opened) as inner:
-                        size += _size(inner)
-    if size > limit:
-        raise ValueError(f"its parts have {size} bytes, more than {MAX_RATIO} times as many as the file")
-
-
-def _size(archive: zipfile.ZipFile) -> int:
-    return sum(part.file_size for part in archive.infolist())
 
 
 def _algorithm(path: Path) -> str:

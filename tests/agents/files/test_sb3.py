@@ -1,7 +1,6 @@
 """Models that stable-baselines3 and sb3-contrib saved: they play as in memory, and are loaded with trust only."""
 
 import base64
-import io
 import json
 import pickle
 import re
@@ -401,33 +400,6 @@ def test_a_large_description_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("quincunx_agents.files.sb3.MAX_DESCRIPTION", 100)
     with pytest.raises(PolicyFileError, match=r"its description has \d+ bytes, at most 100 are read"):
         PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
-
-
-@pytest.mark.parametrize("within", ["policy.pth", "data", "weights"])
-def test_a_model_that_unpacks_to_many_times_its_size_is_refused_before_it_is_loaded(
-    within: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "model.zip"
-    make("MaskablePPO", observation="flat")[0].save(path)
-    blanks = b" " * (16 << 20)
-    with zipfile.ZipFile(path) as archive:
-        content = {name: archive.read(name) for name in archive.namelist()}
-    if within == "weights":
-        inner = io.BytesIO()
-        with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("archive/data/0", blanks)
-        content["policy.pth"] = inner.getvalue()
-    else:
-        content[within] += blanks
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if within == "weights" else zipfile.ZIP_DEFLATED) as archive:
-        for name, part in content.items():
-            archive.writestr(name, part)
-    monkeypatch.setattr(MaskablePPO, "load", None)
-    for trust in (False, True):
-        with pytest.raises(
-            PolicyFileError, match=r"cannot be used: .* its parts have \d+ bytes, more than 10 times as many"
-        ):
-            PolicyFile(str(path), trust).for_rules(Rules())
 
 
 @pytest.mark.parametrize("missing", ["action_net.bias", "mlp_extractor.policy_net.0.weight", "all"])
