@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import quincunx_env.arena
+from docs import generalisation
 from docs.pictures import rules_in_pictures
 from quincunx_env import Rules, quincunx
 from quincunx_env.arena import interquartile_mean
@@ -192,6 +193,7 @@ OBSERVATIONS: dict[str, Observer] = {
 FIGURES: dict[str, Callable[[], str]] = {
     "agents": agents,
     "benchmark": benchmark_baselines,
+    "generalisation": generalisation.table,
     "learning": learning,
     "learning-commands": learning_commands,
     "quick-start-script": quick_start_script,

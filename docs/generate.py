@@ -2,6 +2,7 @@
 
 import json
 
+from docs import generalisation
 from docs.figures import pages_with_figures
 from docs.pages import pages
 from docs.pictures import (
@@ -24,6 +25,7 @@ if __name__ == "__main__":
     draw_learning_curve(CURVE)
     CURVE.with_suffix(".csv").unlink()  # from docs/training
     write_summaries(FOLDER, json.loads((FOLDER / "methods.json").read_text(encoding="utf-8")))
+    generalisation.draw(generalisation.PICTURE)
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())
     MANY.write_bytes(many_games())

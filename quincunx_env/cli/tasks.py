@@ -146,7 +146,7 @@ def _generalisation_table(results: Sequence[GeneralisationResult]) -> str:
     """Format results on one task of generalisation, also by rules."""
     task, interval = results[0].task, "95 % interval"
     rows = [
-        (each.policy, *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+.3f"))
+        (each.policy, *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+z.3f"))
         for each in results
     ]
     found = markdown_table(("policy", "test", interval, "training", interval, "gap", interval), rows)
