@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from quincunx_env import spiral
 from quincunx_env.core.game import IllegalAction
@@ -100,6 +101,24 @@ def test_legal_actions_are_those_of_the_masks(rules: BaseRules) -> None:
         game.step(action)
         batch.step([action])
     assert game.legal_actions() == ()
+
+
+@by_name(GAMES)
+@every_kind
+def test_records_of_actions_of_any_type_come_back(rules: BaseRules, kind: Callable[[int], Any]) -> None:
+    """As `spaces.Discrete.sample` gives them, or of another type."""
+    game, observer = new_game(rules, 5), make_observer(rules)
+    space = spaces.Discrete(rules.num_actions, seed=0)
+    actions: list[Any] = []
+    while not game.over:
+        sampled = space.sample(observer.mask(game))
+        actions.append(sampled if kind is np.int64 else kind(int(sampled)))
+        recorded = apply_action(game, len(actions), actions[-1])
+        assert type(recorded.action) is int
+    record = Record(rules, Seeded(5), tuple(actions))
+    assert {type(action) for action in record.actions} == {int}
+    assert Record.parse(str(record)) == record
+    assert record.game().totals == game.totals
 
 
 @by_name(GAMES)
