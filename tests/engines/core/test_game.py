@@ -207,6 +207,21 @@ def test_seats_that_do_not_exist_are_refused(rules: BaseRules, seat: Any) -> Non
 TWO = Rules(num_players=2)
 
 
+@no_integer
+def test_other_plays_and_announcements_are_illegal(value: Any) -> None:
+    game = new_game(Rules(num_players=2, simpleton=True), 3)
+    before, card, cell = state_of(game), game.legal_cards()[0], game.legal_cells()[0]
+    for play in ((value, cell), (card, value)):
+        with pytest.raises(IllegalAction, match="card and cell must be integers, got"):
+            game.play(*play)
+        assert state_of(game) == before
+    game.play(card, cell)
+    before = state_of(game)
+    with pytest.raises(IllegalAction, match="an announcement must be an integer, got"):
+        game.announce(value)
+    assert state_of(game) == before
+
+
 @pytest.mark.parametrize(
     ("card", "cell", "message"),
     [

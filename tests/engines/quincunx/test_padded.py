@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_env import Batch, Game, Rules, resample
+from quincunx_env import Batch, Game, IllegalAction, Rules, resample
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.batched import BatchedGames
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.quincunx import Observer, PaddedObserver
 from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST
 from quincunx_env.registry import make_observer
@@ -136,3 +137,18 @@ def test_the_spiral_game_has_no_padded_observer() -> None:
     assert type(make_observer(Rules(), padded=True)) is PaddedObserver
     spiral = BatchedGames(2, "spiral", padded=True)
     assert spiral.reset(seed=0).mask.shape == (2, 52)
+
+
+def test_factored_actions_are_padded_too() -> None:
+    joint, factored = SolitaireEnv(padded=True), SolitaireEnv(padded=True, actions="factored")
+    many = SolitaireVectorEnv(2, padded=True, actions="factored")
+    joint.reset(seed=4)
+    mask = factored.reset(seed=4)[1]["action_mask"]
+    same(many.reset(seed=4)[1]["action_mask"][0], mask)
+    assert mask.shape == (41 + 81,)
+    cards, cells = mask[:41].nonzero()[0], mask[41:].nonzero()[0]
+    legal = np.add.outer(cards * 81, cells).ravel()
+    assert joint.codec.mask(joint.game).nonzero()[0].tolist() == legal.tolist()
+    same(joint.step(legal[7])[0], factored.step((cards[7 // len(cells)], cells[7 % len(cells)]))[0])
+    with pytest.raises(IllegalAction, match="out of range"):
+        factored.step((40, 0))
