@@ -101,9 +101,6 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         (f"expert_iteration --search-opponent {SOLITAIRE}", f"--search-opponent {SOLITAIRE} does not"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("td_lambda --device nope", "--device must be a device of PyTorch, got 'nope'"),
-        ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire, "),
-        ("export three-four-players", "--players: the network has learned games of [3, 4] players"),
-        ("export solitaire --players 0", "--players: the network has learned games of [1] players"),
     ],
 )
 def test_a_wrong_option_is_named_in_one_line(
@@ -144,18 +141,15 @@ def test_a_foreign_checkpoint_is_refused(
     assert "start again without --resume" in line
 
 
-@pytest.mark.parametrize("script", ["ppo", "td_lambda", "export"])
+@pytest.mark.parametrize("script", ["ppo", "td_lambda"])
 def test_a_file_in_place_of_a_folder_is_named(
     script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As a folder that permits no writing, which the superuser may write to."""
-    if script == "export":
-        pytest.importorskip("onnxscript")
     Path("runs").touch()
     flags = {
         "ppo": TINY.split(),
         "td_lambda": ["--variants", "2-corners", "--no-progress"],
-        "export": ["solitaire", "--output", "runs/network.onnx"],
     }
     assert "runs" in error(script, flags[script], monkeypatch, capsys)
 

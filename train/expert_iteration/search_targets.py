@@ -199,7 +199,7 @@ def redeal(games: Any, rng: np.random.Generator) -> None:
 
 def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
     """Return the network's outputs for plays, [B, k, SEATS + 1], from their features, [B, k, size]."""
-    outputs: Tensor = network.forward_present(features.flatten(0, 1)).unflatten(0, features.shape[:2])
+    outputs: Tensor = network(features.flatten(0, 1)).unflatten(0, features.shape[:2])
     return outputs
 
 

@@ -107,7 +107,7 @@ def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
             optimizer.param_groups[0]["lr"] = arguments.learning_rate * (1 - done)
             counts = choices.counts[batch]
             at = torch.cat([torch.arange(end - count, end) for end, count in zip(ends[batch], counts, strict=True)])
-            output, known = network.forward_present(choices.features[at].float()), choices.known_values[at]
+            output, known = network(choices.features[at].float()), choices.known_values[at]
             values = choices.points[at] + torch.where(known.isnan(), output[:, 0] + output[:, SEATS], known)
             logits = pad_sequence((values / arguments.temperature).split(counts.tolist()), True, -torch.inf)
             loss = nn.functional.cross_entropy(logits, choices.chosen[batch])

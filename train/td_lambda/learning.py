@@ -44,7 +44,7 @@ def learn(
     targets, mean = join(replay, options.backend), 0.0
     for _ in range(options.updates):
         features, *rest = minibatch(targets, options.batch_size, options.device, rng)
-        loss = value_loss(network.forward_present(features), *rest)
+        loss = value_loss(network(features), *rest)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -18,10 +18,9 @@ with needs_extra("train", __name__):
     from torch import Tensor, nn
 import numpy as np
 
-from quincunx_agents.afterstates import SEATS
-from quincunx_agents.networks import policy, value
+from quincunx_agents.networks import policy
 from quincunx_agents.quincunx.symmetries import symmetries, turned
-from quincunx_agents.torch import PolicyNetwork, ValueNetwork
+from quincunx_agents.torch import PolicyNetwork
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.utils.files import write_atomically
 
@@ -59,7 +58,7 @@ def save_policy(model: Any, path: Path | str) -> None:
     if found.observation_space.shape is None or len(found.observation_space.shape) != 1:
         raise ValueError("the policy takes observations by name: train it with observation='flat', mask_in='info'")
     example = (torch.zeros(2, *found.observation_space.shape),)
-    write_onnx(Scores(model), example, ["observation"], ["scores"], ("n",), path)
+    write_onnx(Scores(model), example, ["observation"], ["scores"], path)
 
 
 class Scores(nn.Module):
@@ -111,30 +110,6 @@ class GreedyLogits(nn.Module):
         return logits, logits.argmax(dim=1)
 
 
-class GreedyActionValues(nn.Module):
-    """The action values of a value network, and the greedy action."""
-
-    def __init__(self, network: ValueNetwork, players: int) -> None:
-        super().__init__()
-        self.network = network
-        self.register_buffer("margin_weights", torch.from_numpy(value.margin_weights(players).copy()))
-
-    def forward(self, features: Tensor, points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return action values [n, m] and greedy actions [n]; inputs as ``train/export.py`` lists them."""
-        outputs = self.network(features)
-        action_values = points + outputs[..., :SEATS] @ self.margin_weights + outputs[..., SEATS]
-        action_values = action_values.masked_fill(~mask, -torch.inf)
-        return action_values, action_values.argmax(dim=1)
-
-
-def torch_network(found: value.ValueWeights) -> ValueNetwork:
-    """Return the torch module with these weights."""
-    weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
-    network = ValueNetwork(value.layout_of(found.variants), *value.widths_of(found.tensors))
-    network.load_state_dict(weights)
-    return network
-
-
 def torch_policy(found: policy.PolicyWeights) -> PolicyNetwork:
     """Return the torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
@@ -148,20 +123,17 @@ def write_onnx(
     example: tuple[Tensor, ...],
     inputs: list[str],
     outputs: list[str],
-    axes: tuple[str, ...],
     path: Path,
 ) -> None:
     """Write a network as ONNX.
 
     Args:
         network: the module.
-        example: arguments of its ``forward``.
+        example: arguments of its ``forward``, whose first axis may have any length.
         inputs: names of its arguments.
         outputs: names of its results.
-        axes: names of the first axes of all arguments, whose lengths are free.
         path: of the file.
     """
-    free = dict(enumerate(map(torch.export.Dim, axes)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that the inputs share their axes, which is intended
         program = torch.onnx.export(
@@ -169,7 +141,7 @@ def write_onnx(
             example,
             input_names=inputs,
             output_names=outputs,
-            dynamic_shapes=(free,) * len(example),
+            dynamic_shapes=({0: torch.export.Dim("n")},) * len(example),
             dynamo=True,
             verbose=False,
         )

@@ -160,7 +160,10 @@ class PolicyNetwork(nn.Module):
         of_near, of_best = self.cell_encoder.weight.split([places * depth, best_of_cell.shape[1]], dim=1)
         table = embedded @ of_near.view(-1, places, depth).permute(1, 2, 0)  # [places, cards, code]
         rows = near % len(embedded) + len(embedded) * torch.arange(places, device=near.device)
-        codes = nn.functional.embedding_bag(rows, table.flatten(0, 1), mode="sum")
+        if torch.compiler.is_exporting():  # ONNX would need a loop for bags
+            codes: Tensor = table.flatten(0, 1)[rows].sum(1)
+        else:
+            codes = nn.functional.embedding_bag(rows, table.flatten(0, 1), mode="sum")
         return codes + nn.functional.linear(best_of_cell, of_best, self.cell_encoder.bias)
 
     def plays(self, observation: Tensor, position: Position) -> Plays:
@@ -264,22 +267,7 @@ class ValueNetwork(nn.Module):
             nn.init.zeros_(parameter[SEATS:])
 
     def forward(self, features: Tensor) -> Tensor:
-        """Map features, float32 [..., layout.size], to values and preference in points, [..., SEATS + 1]."""
-        sizes = [most * numbers for most, numbers in self.layout.sets]
-        *sets, context = features.split([*sizes, self.layout.context], dim=-1)
-        encoded = []
-        for elements, shape, encoder in zip(sets, self.layout.sets, self.set_encoders, strict=True):
-            elements = elements.unflatten(-1, shape)
-            present = elements[..., None, :, 0]
-            encoded.append((present @ encoder(elements))[..., 0, :])
-        output: Tensor = VALUE_SCALE * self.trunk(torch.cat([*encoded, context], dim=-1))
-        return output
-
-    def forward_present(self, features: Tensor) -> Tensor:
-        """Compute `forward` of features [B, layout.size] without encoding the padding, up to rounding.
-
-        In training most elements only pad; ``forward`` has shapes that do not depend on values, as ONNX needs them.
-        """
+        """Map features, float32 [B, layout.size], to values and preference in points, [B, SEATS + 1]."""
         sizes = [most * numbers for most, numbers in self.layout.sets]
         *sets, context = features.split([*sizes, self.layout.context], dim=1)
         encoded = []

@@ -332,7 +332,6 @@ def test_the_other_format_of_onnx_runtime_is_refused(tmp_path: Path) -> None:
         PolicyFile(str(tmp_path / "model.onnx")).for_rules(Rules())
 
 
-@pytest.mark.slow
 def test_an_exported_policy_network_plays_as_its_weights_file(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
@@ -345,7 +344,7 @@ def test_an_exported_policy_network_plays_as_its_weights_file(tmp_path: Path) ->
         for parameter in network.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel())))
     save_weights(tmp_path / "mine.safetensors", network.trained())
-    path = main(Arguments(str(tmp_path / "mine.safetensors"), output=tmp_path / "mine.onnx"))
+    path = main(Arguments(tmp_path / "mine.safetensors", output=tmp_path / "mine.onnx"))
     scores = [evaluate(str(file), 9).scores.tolist() for file in (path, tmp_path / "mine.safetensors")]
     assert scores[0] == scores[1]
     assert len(set(scores[0])) > 1
