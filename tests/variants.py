@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -113,6 +113,7 @@ def _covering(games: Mapping[str, BaseRules], strength: int = 2) -> frozenset[st
     return frozenset(chosen)
 
 
+Marks = Callable[[str], list[pytest.MarkDecorator]]
 COVERING = _covering(VARIANTS) | _covering(SPIRAL)
 """Names of the games of which expensive tests are not marked ``slow``."""
 
@@ -122,9 +123,10 @@ def slow_unless_covering(name: str) -> list[pytest.MarkDecorator]:
     return [] if name in COVERING else [pytest.mark.slow]
 
 
-def by_name(variants: Mapping[str, BaseRules]) -> pytest.MarkDecorator:
-    """One test for each of these games."""
-    return pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in variants.items()])
+def by_name(variants: Mapping[str, BaseRules], marks: Marks = lambda name: []) -> pytest.MarkDecorator:
+    """One test for each of these games, with marks by their names."""
+    params = [pytest.param(rules, id=name, marks=marks(name)) for name, rules in variants.items()]
+    return pytest.mark.parametrize("rules", params)
 
 
 def new_game(rules: BaseRules, seed: int, number: int = 0) -> Any:

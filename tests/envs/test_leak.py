@@ -20,13 +20,11 @@ from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.testing import Observe, assert_no_leak, permute_hidden
-from tests.variants import EVERY_GAME, new_batch, new_game, random_action, slow_unless_covering
+from tests.variants import EVERY_GAME, by_name, new_batch, new_game, random_action, slow_unless_covering
 
 SEED = 700
 
-every_game = pytest.mark.parametrize(
-    "rules", [pytest.param(rules, id=name, marks=slow_unless_covering(name)) for name, rules in EVERY_GAME.items()]
-)
+every_game = by_name(EVERY_GAME, slow_unless_covering)
 
 
 def replayed(rules: BaseRules, deals: Deals, actions: list[int]) -> Any:

@@ -21,7 +21,7 @@ from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from tests.agents.positions import dealt, in_progress, seen
-from tests.variants import VARIANTS, slow_unless_covering
+from tests.variants import VARIANTS, by_name, slow_unless_covering
 
 RNG = np.random.default_rng(0)
 
@@ -46,10 +46,7 @@ def play(batch: Batch, *plays: tuple[str, Sequence[int]]) -> None:
         batch.step([parse_card(card) * batch.rules.num_cells + batch.rules.grid.cell((row, column))])
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [pytest.param(rules, id=name, marks=slow_unless_covering(name)) for name, rules in VARIANTS.items()],
-)
+@by_name(VARIANTS, slow_unless_covering)
 def test_plays_every_variant_to_its_end(rules: Rules) -> None:
     """The engine refuses illegal plays; announcements are true."""
     batch = dealt(rules, 3, 7)

@@ -1,7 +1,7 @@
 """The searching agents: they see no more than their observation, play legally, and find what is obvious."""
 
 import importlib.util
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -33,7 +33,7 @@ from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.testing import permute_hidden
 from tests.agents.positions import dealt, in_progress, seen
-from tests.variants import MINI, SPIRAL, VARIANTS, slow_unless_covering
+from tests.variants import MINI, SPIRAL, VARIANTS, Marks, slow_unless_covering
 
 TINY: dict[str, Any] = {
     "best_response": BestResponse(agent=greedy, shortlist=4, samples=2, rounds=2),
@@ -50,9 +50,6 @@ if importlib.util.find_spec("safetensors"):
 SPIRALS: dict[str, BaseRules] = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-1")}
 
 EVERY: dict[str, BaseRules] = {**VARIANTS, **SPIRALS}
-
-
-Marks = Callable[[str], Collection[pytest.MarkDecorator]]
 
 
 def is_played(name: str, rules: BaseRules) -> bool:

@@ -13,7 +13,7 @@ from quincunx_env.quincunx.cards import card_name, parse_cards, print_cards
 from quincunx_env.quincunx.padded import PaddedObserver
 from quincunx_env.registry import spec_of
 from quincunx_env.spiral.cards import NAMES
-from tests.variants import BASES, COVERING, EVERY_GAME, by_name, new_batch, random_action, same
+from tests.variants import BASES, COVERING, EVERY_GAME, by_name, new_batch, random_action, same, slow_unless_covering
 
 SEED, ROWS = 30, 2
 
@@ -21,7 +21,7 @@ COVERED = {name: rules for name, rules in EVERY_GAME.items() if name in {*BASES,
 SPIRAL = next(rules for rules in EVERY_GAME.values() if rules.num_cards == 52)
 
 
-@by_name(EVERY_GAME)
+@by_name(EVERY_GAME, slow_unless_covering)
 @pytest.mark.parametrize("by_place", [False, True], ids=["by card", "by place"])
 def test_the_vector_holds_all_pieces(rules: BaseRules, by_place: bool) -> None:
     """In every variant, padded or not, for every seat; encoding and decoding are inverse, within the space."""
