@@ -20,7 +20,7 @@ def spec_of(rules: BaseRules | SeveralRules) -> GameSpec:
     for spec in GAMES.values():
         if isinstance(rules[0] if isinstance(rules, SeveralRules) else rules, spec.Rules):
             return spec
-    raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r}")
+    raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r:.200}")
 
 
 def heading(rules: BaseRules) -> str:

@@ -111,6 +111,7 @@ def write_dataset(
     name, policy = display_name(agent), resolve(agent)
     options: dict[str, Any] = {"observation": observation, "preview": preview, "mask_in": "obs"}
     options |= {} if rules is None else {"rules": rules}
+    game = {} if rules is None or isinstance(rules, Mapping) else {"game": spec_of(rules).name}
     alone = (rules.get("num_players", 1) if isinstance(rules, Mapping) else rules.num_players if rules else 1) == 1
     stored: dict[str, Any] = {}
     if alone:
@@ -118,8 +119,7 @@ def write_dataset(
     else:
         if lost_value:
             raise ValueError(f"lost_value is an option of the solitaire: leave it out, got {lost_value}")
-        if not isinstance(rules, Mapping) and rules:
-            options["game"] = spec_of(rules).name
+        options |= game
         if isinstance(agent, str):  # a policy that is an object cannot be stored: the default opponent takes its place
             stored["opponents"] = agent
     env = gymnasium.make(ENVIRONMENTS[alone], **options, **stored)

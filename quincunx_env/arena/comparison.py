@@ -206,6 +206,7 @@ def compare(
         IllegalAction: if a policy chooses an illegal action.
     """
     rules = rules or Rules(num_players=2)
+    config = MatchConfig(rules, domain, first, deals, seed, chunk)
     if rules.num_players < 2:
         raise ValueError("rules for several players are needed, got the solitaire; use evaluate")
     if isinstance(policies, str):
@@ -222,7 +223,7 @@ def compare(
     if records is not None and len(set(names)) < len(names):
         raise ValueError(f"a file of games needs different names, got {', '.join(names)}: set one as 'name=...'")
     require_writable_file(records)
-    playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
+    playing = [found[at] for at in players]
     results = concatenate(
         play_matches(playing, seatings(lineup), config, number, names=names) for number in progress(config.chunks)
     )

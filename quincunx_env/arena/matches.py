@@ -50,8 +50,8 @@ class MatchConfig:
     Together with the policies they determine the results.
 
     Raises:
-        ValueError: if there are too few deals for an interval, none or too many in a chunk, for negative or fractional
-            numbers, or for a seed with sealed deals.
+        ValueError: if the rules are not a ``Rules``, if there are too few deals for an interval, none or too many in a
+            chunk, for negative or fractional numbers, or for a seed with sealed deals.
     """
 
     rules: BaseRules
@@ -66,6 +66,8 @@ class MatchConfig:
     """Number of deals played side by side, which share a generator of each policy."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rules, spec_of(self.rules).Rules):
+            raise ValueError(f"all games of a match have the same rules, got {self.rules}: evaluate under each of them")
         for name, least in (("first", 0), ("deals", 2), ("seed", 0), ("chunk", 1)):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:

@@ -245,13 +245,13 @@ def tournament(
         IllegalAction: if a policy chooses an illegal action.
     """
     rules, policies = rules or Rules(num_players=2), by_display_name(policies)
+    config = MatchConfig(rules, domain, first, deals, seed, chunk)
     if rules.num_players < 2:
         raise ValueError("a tournament needs rules for several players; at the solitaire evaluate compares policies")
     if len(policies) < 2:
         raise ValueError(f"a tournament needs at least two policies, got {len(policies)}")
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations
     pairs = list(arrange(sorted(policies), 2))
-    config = MatchConfig(rules, domain, first, deals, seed, chunk)
     seats = one_against_others(2, rules.num_players)
 
     def measure(pair: Lineup, results: MatchResults) -> Comparison:

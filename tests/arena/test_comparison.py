@@ -2,6 +2,7 @@
 
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,14 +10,10 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import (
-    Comparison,
-    Estimate,
-    Policy,
-    compare,
-)
+from quincunx_env.arena import Comparison, Estimate, Policy, compare, evaluate, tournament
 from quincunx_env.arena.matches import MatchConfig, seatings
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import SeveralRules
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 
@@ -224,6 +221,13 @@ def test_a_mapping_gives_the_names() -> None:
     named = compare({"a": "greedy", "b": uniform}, 4)
     assert named.names == ("a", "b")
     assert (named.totals == compare(["greedy", uniform], 4).totals).all()
+
+
+@pytest.mark.parametrize("rules", [{"num_players": 2}, [Rules(2), Rules(3)], SeveralRules([Rules(2), Rules(3)])])
+@pytest.mark.parametrize("measure", [evaluate, compare, tournament])
+def test_what_is_not_one_set_of_rules_is_refused(measure: Any, rules: Any) -> None:
+    with pytest.raises(ValueError, match=r"rules must be Rules of 'quincunx' or|games of a match have the same rules"):
+        measure("greedy" if measure is evaluate else ["greedy", "uniform"], 4, rules=rules)
 
 
 def test_comparisons_that_cannot_be_seated_are_refused(tmp_path: Path) -> None:

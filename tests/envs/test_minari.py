@@ -195,8 +195,19 @@ def illegal(observation: Any, mask: Any, rng: Any) -> Any:
         ((NAME, illegal, 2), "cannot be played"),
         ((NAME, greedy, 2, Rules(num_players=2), -1.0), "lost_value is an option of the solitaire"),
         ((NAME, greedy, 2, {"num_players": 5}), "num_players"),
+        ((NAME, greedy, 2, [Rules()]), "rules must be Rules of 'quincunx' or 'spiral', got "),
     ],
-    ids=["no version", "a space", "one letter", "no agent", "one game", "illegal", "lost value", "players"],
+    ids=[
+        "no version",
+        "a space",
+        "one letter",
+        "no agent",
+        "one game",
+        "illegal",
+        "lost value",
+        "players",
+        "several rules",
+    ],
 )
 def test_failures_leave_no_dataset(arguments: Any, message: str) -> None:
     names = ("dataset_id", "agent", "games", "rules", "lost_value")
