@@ -211,7 +211,7 @@ def _without_flush(rules: Rules) -> Rules:
 
 
 def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFeatures:
-    """Compute the features of all legal actions by any rules.
+    """Compute the features of all legal actions under any rules.
 
     The observation is pieces [n, ...] with the preview, the mask bool [n, A].
     """
@@ -406,7 +406,7 @@ def weights_for(rules: Rules) -> Floats:
 
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Return values of all actions in points, float32 [n, A], by any rules.
+    """Return values of all actions in points, float32 [n, A], under any rules.
 
     Illegal actions and announcements have -inf. The observation is pieces [n, ...] with the preview, the mask bool [n,
     A].
