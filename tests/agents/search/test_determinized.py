@@ -111,7 +111,7 @@ def disagreements(policy_for: Callable[[Any], Policy], rules: BaseRules, seed: i
     game = spec_of(rules).Game.from_seed(rules, seed)
     actions, different = list[int](), 0
     while not game.over:
-        if len(actions) % 5 == seed % 5:
+        if len(actions) % 8 == seed % 8:
             truth = batch_of(game, game.deals, actions)
             twin = batch_of(game, permute_hidden(game, game.mover, rng), actions)
             different += ask(policy_for(truth), rules, truth) != ask(policy_for(twin), rules, twin)
@@ -153,7 +153,7 @@ def test_plays_legally_in_every_variant(rules: BaseRules, agent: Any) -> None:
         pending = getattr(live, "pending", np.full((1, 2), -1))
         # The engine refuses illegal actions.
         actions = np.array([rng.choice(np.flatnonzero(legal)) for legal in mask])
-        if turn % 20 == 0 or pending[0, 0] >= 0:
+        if turn % 40 == 0 or pending[0, 0] >= 0:
             actions = policy(observer.observe_batch(live), mask, rng)
         if pending[0, 0] >= 0:
             points, _ = live.value(*pending.T)
