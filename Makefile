@@ -27,7 +27,7 @@ lint: $(FULL)  ## lint and types of everything, with all libraries; afterwards `
 	$(RUN) mypy
 
 test-slow: $(FULL)  ## every combination of options at full length, on all cores
-	$(RUN) pytest -m "slow and not web" -n auto $(ARGS)
+	$(RUN) pytest -m "slow and not web and not clients" -n auto $(ARGS)
 
 test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each starts processes of its own
 	.venv-rllib/bin/python -m pytest tests/rllib $(ARGS)
