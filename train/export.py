@@ -20,7 +20,7 @@ import tyro
 from quincunx_agents.files.export import GreedyLogits, torch_policy, write_onnx
 from quincunx_agents.networks.policy import load_weights
 from quincunx_agents.networks.weights_io import WeightsError
-from train.common.options import run_script
+from train.common.options import OptionError, run_script
 
 
 @dataclass
@@ -37,9 +37,13 @@ def main(arguments: Arguments) -> Path:
     """Write the file, and return its path.
 
     Raises:
-        WeightsError: if the file holds no weights of a policy network.
+        OptionError: if the file holds no weights of a policy network.
     """
-    output, found = arguments.output or Path(f"{arguments.network.stem}.onnx"), load_weights(arguments.network)
+    try:
+        found = load_weights(arguments.network)
+    except WeightsError as error:
+        raise OptionError(f"{error}; name a policy network, such as train.ppo writes") from error
+    output = arguments.output or Path(f"{arguments.network.stem}.onnx")
     states = torch.zeros(2, found.observer.size), torch.ones(2, found.observer.num_actions) > 0
     network = GreedyLogits(torch_policy(found), found.observer)
     write_onnx(network, states, ["observation", "mask"], ["logits", "action"], output)
@@ -48,4 +52,4 @@ def main(arguments: Arguments) -> Path:
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.export", __doc__, WeightsError)
+    run_script(main, Arguments, "train.export", __doc__)

@@ -17,6 +17,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
+from quincunx_agents.networks.value import WEIGHTS
 from train import export, ppo
 from train.common import checkpoint
 from train.common.options import run_script
@@ -31,6 +32,7 @@ SCRIPTS: dict[str, Any] = {
     "export": export,
 }
 SOLITAIRE = "quincunx_agents.search.network:SOLITAIRE"
+VALUE_NETWORK = WEIGHTS / "solitaire.safetensors"
 BEGUN = "--init-from two-players --set-width 128 --width 384"
 NO_BEGINNING = "--init-from two-players needs variants of its game, and its --set-width and --width"
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
@@ -100,6 +102,8 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("expert_iteration --search-opponent nope", "unknown policy 'nope'"),
         (f"expert_iteration --search-opponent {SOLITAIRE}", f"--search-opponent {SOLITAIRE} does not"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
+        ("export solitaire", "solitaire is missing, damaged or not a weights file: "),
+        (f"export {VALUE_NETWORK}", f"{VALUE_NETWORK} is not a weights file of this kind: "),
         ("td_lambda --device nope", "--device must be a device of PyTorch, got 'nope'"),
     ],
 )

@@ -160,7 +160,7 @@ class PolicyNetwork(nn.Module):
         of_near, of_best = self.cell_encoder.weight.split([places * depth, best_of_cell.shape[1]], dim=1)
         table = embedded @ of_near.view(-1, places, depth).permute(1, 2, 0)  # [places, cards, code]
         rows = near % len(embedded) + len(embedded) * torch.arange(places, device=near.device)
-        if torch.compiler.is_exporting():  # ONNX would need a loop for bags
+        if torch.compiler.is_compiling():  # in an export, where ONNX would need a loop for bags
             codes: Tensor = table.flatten(0, 1)[rows].sum(1)
         else:
             codes = nn.functional.embedding_bag(rows, table.flatten(0, 1), mode="sum")
@@ -273,7 +273,7 @@ class ValueNetwork(nn.Module):
         encoded = []
         for elements, shape, encoder in zip(sets, self.layout.sets, self.set_encoders, strict=True):
             elements = elements.unflatten(1, shape)
-            row, place = (elements[..., 0] > 0).nonzero(as_tuple=True)
+            row, place = (elements[..., 0] > 0).nonzero(as_tuple=True)  # in training most elements only pad
             codes = encoder(elements[row, place])
             encoded.append(codes.new_zeros(len(features), codes.shape[1]).index_add(0, row, codes))
         output: Tensor = VALUE_SCALE * self.trunk(torch.cat([*encoded, context], dim=1))
