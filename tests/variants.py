@@ -113,9 +113,12 @@ def _covering(games: Mapping[str, BaseRules], strength: int = 2) -> frozenset[st
     return frozenset(chosen)
 
 
-Marks = Callable[[str], list[pytest.MarkDecorator]]
 COVERING = _covering(VARIANTS) | _covering(SPIRAL)
 """Names of the games of which expensive tests are not marked ``slow``."""
+
+
+Marks = Callable[[str], list[pytest.MarkDecorator]]
+"""Marks of a test by the name of its game."""
 
 
 def slow_unless_covering(name: str) -> list[pytest.MarkDecorator]:

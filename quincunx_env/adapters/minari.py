@@ -108,10 +108,11 @@ def write_dataset(
     games, first = check_integer("games", games, 2, 2**63 - 1), check_seed(seed)
     check_seed(first + games - 1)
     _check_name(dataset_id)
+    if isinstance(rules, list | tuple):
+        raise ValueError("all games of a dataset have the same rules: write one dataset under each of them")
     name, policy = display_name(agent), resolve(agent)
     options: dict[str, Any] = {"observation": observation, "preview": preview, "mask_in": "obs"}
     options |= {} if rules is None else {"rules": rules}
-    game = {} if rules is None or isinstance(rules, Mapping) else {"game": spec_of(rules).name}
     alone = (rules.get("num_players", 1) if isinstance(rules, Mapping) else rules.num_players if rules else 1) == 1
     stored: dict[str, Any] = {}
     if alone:
@@ -119,7 +120,8 @@ def write_dataset(
     else:
         if lost_value:
             raise ValueError(f"lost_value is an option of the solitaire: leave it out, got {lost_value}")
-        options |= game
+        if not isinstance(rules, Mapping) and rules:
+            options["game"] = spec_of(rules).name
         if isinstance(agent, str):  # a policy that is an object cannot be stored: the default opponent takes its place
             stored["opponents"] = agent
     env = gymnasium.make(ENVIRONMENTS[alone], **options, **stored)

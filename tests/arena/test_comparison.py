@@ -223,10 +223,17 @@ def test_a_mapping_gives_the_names() -> None:
     assert (named.totals == compare(["greedy", uniform], 4).totals).all()
 
 
-@pytest.mark.parametrize("rules", [{"num_players": 2}, [Rules(2), Rules(3)], SeveralRules([Rules(2), Rules(3)])])
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"num_players": 2}, "rules must be Rules of 'quincunx' or 'spiral', got {'num_players': 2}"),
+        ([Rules(2), Rules(3)], r"rules must be Rules of 'quincunx' or 'spiral', got \["),
+        (SeveralRules([Rules(2), Rules(3)]), "all games of a match have the same rules, got"),
+    ],
+)
 @pytest.mark.parametrize("measure", [evaluate, compare, tournament])
-def test_what_is_not_one_set_of_rules_is_refused(measure: Any, rules: Any) -> None:
-    with pytest.raises(ValueError, match=r"rules must be Rules of 'quincunx' or|games of a match have the same rules"):
+def test_what_is_not_one_set_of_rules_is_refused(measure: Any, rules: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         measure("greedy" if measure is evaluate else ["greedy", "uniform"], 4, rules=rules)
 
 

@@ -195,7 +195,7 @@ def illegal(observation: Any, mask: Any, rng: Any) -> Any:
         ((NAME, illegal, 2), "cannot be played"),
         ((NAME, greedy, 2, Rules(num_players=2), -1.0), "lost_value is an option of the solitaire"),
         ((NAME, greedy, 2, {"num_players": 5}), "num_players"),
-        ((NAME, greedy, 2, [Rules()]), "rules must be Rules of 'quincunx' or 'spiral', got "),
+        ((NAME, greedy, 2, [Rules()]), "all games of a dataset have the same rules"),
     ],
     ids=[
         "no version",
