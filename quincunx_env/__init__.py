@@ -26,8 +26,7 @@ the same classes of the spiral game. `GAMES` lists the `GameSpec` of each game; 
 `spec_of` select by game or rules. `resample` samples games consistent with an observation.
 
 Policies: `Policy` and `PolicyFactory` are the protocols; `registered_policies` lists the installed agents by name and
-`resolve` imports one. `quincunx_env.arena` evaluates and compares them, `quincunx_env.oracle` has scores reachable with
-perfect information, ``quincunx play`` plays against them.
+`resolve` imports one. `quincunx_env.arena` evaluates and compares them, ``quincunx play`` plays against them.
 
 Notation: `to_text`, `to_json`, `print_action`, `parse_action`, `card_name`, `parse_card`, and `Record` for whole
 games; `rules_card` has the rules in short. `prompt` and `read_action` are for language models.

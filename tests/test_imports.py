@@ -69,7 +69,6 @@ LOADS_HEAVY = {
         "adapters/",
         "cli/evaluate.py",
         "cli/options.py",
-        "cli/oracle.py",
         "cli/play.py",
         "cli/replay.py",
         "cli/tasks.py",

@@ -11,7 +11,6 @@ The deal is the unit of every interval: games of one deal, from different seats,
 - `tournament`: round robin with Bradley-Terry ratings, in parallel and resumable.
 - `report`: aggregate figures of several training runs of each agent.
 - `interquartile_mean`: of the scores of several runs in several tasks, as rliable computes it.
-- `regret`: mean distance of a policy to the oracle scores.
 - `explain`: values of the plays in a position, as a policy estimates them.
 - `seconds_per_action`: processor time of policies.
 - `resolve`: policies by name.
@@ -23,7 +22,6 @@ intervals, ratings, reports, pictures and the command line need the extra ``aren
 from quincunx_env.arena.comparison import Comparison, compare
 from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.explanation import explain
-from quincunx_env.arena.regret import regret
 from quincunx_env.arena.reporting import Report, interquartile_mean, report
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.arena.timing import seconds_per_action
@@ -47,7 +45,6 @@ __all__ = [
     "explain",
     "interquartile_mean",
     "plot",
-    "regret",
     "report",
     "resolve",
     "seconds_per_action",

@@ -34,13 +34,12 @@ COMMANDS = {
     "verify": Command("verify", "replay all games of files written with --records, and check their figures"),
     "leaderboard": Command("verify", "write a page with the results of verified files"),
     "benchmark": Command("tasks", "list the tasks of the standard benchmark, or evaluate policies on one"),
-    "oracle": Command("oracle", "compute scores reachable with a known pile"),
 }
 """The subcommands by name, in the order in which they are listed."""
 
 REST = 'A policy is an agent, "module:attribute" or a file. More commands and extras: quincunx --all'
 
-RARE = {"seal", "verify", "leaderboard", "oracle"}
+RARE = {"seal", "verify", "leaderboard"}
 """Subcommands that the overview leaves out without ``--all``."""
 
 HELP = """\

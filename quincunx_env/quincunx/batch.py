@@ -523,7 +523,7 @@ def _tables(rules: Rules) -> _Tables:
 
     first = Game.from_seed(rules, 0)
     places = [grid.place(cell) for cell in rules.face_up_cells]
-    penalty, units = derived_tables(rules).penalty, np.array([1, 2, 4, 8])
+    penalty, units = derived_tables().penalty, np.array([1, 2, 4, 8])
     sets = range(2**grid.side if rules.start == "open" else 1)
     return _Tables(
         penalty_units=units,

@@ -55,7 +55,7 @@ class PlayValues:
         orders = [scoring.rank_order(card, rules.ranks) for card in (EMPTY, *range(len(CARDS)))]
         self._ranks = np.array([0 if order is None else order + 1 for order in orders], np.int8)
         # [cards, neighbours]; an index of EMPTY ends in the column before, which stands for EMPTY, too.
-        self._power = derived_tables(rules).power
+        self._power = derived_tables().power
         # [neighbours]: suit bits.
         self._suits = np.array([0, *(card.suits for card in CARDS)], np.uint8)
         # For each line [6, C]: the cells at distance -3, -2, -1, 1, 2, 3. For each box [3, C]: its other cells.

@@ -27,7 +27,7 @@ pytest.importorskip("scipy")
 ROOT = Path(__file__).parents[2]
 OTHER_FIGURES = [
     *(ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("agents", "experiments", "methods", "strength"))),
-    *(ROOT / "docs" / f"{page}.md" for page in ("oracle", "rllib", "training")),
+    *(ROOT / "docs" / f"{page}.md" for page in ("rllib", "training")),
     *ROOT.glob("agents/quincunx_agents/networks/weights/*.json"),
 ]
 """Files with figures from other deals; the leaderboard is made of results on the final ones."""

@@ -1,4 +1,4 @@
-"""Programs with several processes that are terminated or killed: tournaments, and the search of oracle scores."""
+"""Tournaments in several processes that are terminated or killed."""
 
 import os
 import signal
@@ -201,11 +201,3 @@ def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypat
         ended, left, noisy = ended + 1, left + bool(unfinished(folder)), noisy + (errors.count("\n") > 1)
         assert finish(folder, monkeypatch) == whole, moment
     print(f"{case}: {ended} runs, {left} with a temporary file, {noisy} with more than one line of errors")
-
-
-@lists_processes
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_search_of_oracle_scores_ends_its_workers(number: signal.Signals, tmp_path: Path) -> None:
-    program = ["quincunx_env", "oracle", "--path", "scores.csv", "--deals", "50", "--processes", "2"]
-    stop(tmp_path, program, lambda leader: len(workers(leader)) == 2, lambda leader: os.kill(leader, number))

@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[2]
 
 WORDS = {
     r"doors?": "interface, adapter or environment",
-    r"yardsticks?": "oracle score",
     r"told|tells?": "gives, returns, names, describes",
     r"somebody|nobody|anybody": "any user, a player, no player",
     r"whoever|whom": "name the player, agent or user",

@@ -1,4 +1,4 @@
-"""Files: weights, records and oracle scores are read as they were written, or refused."""
+"""Files: weights and records are read as they were written, or refused."""
 
 import json
 import struct
@@ -15,7 +15,6 @@ from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.arena import evaluate_all
 from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Record, RecordError, Seeded
-from quincunx_env.oracle import store
 from quincunx_env.quincunx import Batch, Rules
 from quincunx_env.registry import make_observer
 from quincunx_env.submissions.verification import VerificationError, verify
@@ -171,21 +170,3 @@ def test_forged_games(fuzz: Fuzz, tmp_path: Path) -> None:
             assert error or [each.to_json() for each in results] == [dict(each.claims) for each in records.lineups]
 
     fuzz(check, 40)
-
-
-# --- Oracle scores ---------------------------------------------------------------------------------------------------
-
-
-def test_oracle_files(fuzz: Fuzz, tmp_path: Path) -> None:
-    path, entries = tmp_path / "oracle.csv", store.read()
-    store.write(path, [entries[number] for number in (3, 161)])
-    whole = path.read_bytes()
-
-    def check(data: st.DataObject) -> None:
-        path.write_bytes(data.draw(contents(whole)))
-        read, error = fuzz.attempt(lambda: store.read(path))
-        if not error:
-            store.write(path, read.values())
-            assert store.read(path) == read
-
-    fuzz(check, 30)

@@ -150,7 +150,7 @@ def test_what_the_wheel_holds(installed: Installed) -> None:
     weights = {Path(name).name for name in names if name.endswith(".safetensors")}
     assert weights == {f"{network}.safetensors" for network in shipped()}
     typed = {"quincunx_env/py.typed", "quincunx_env/__init__.pyi", "quincunx_agents/py.typed"}
-    assert {*typed, "quincunx_env/oracle/benchmark.csv"} <= {*names}
+    assert {*typed, "quincunx_env/arena/benchmark.csv"} <= {*names}
     for module in ("quincunx_env", "quincunx_agents"):
         where = installed.run("-c", f"import {module}; print({module}.__file__)")
         assert where.startswith(str(installed.folder))

@@ -1,4 +1,4 @@
-"""Sealed deals: seasons are verified, forged ones are named, and deals learned by heart do not help."""
+"""Sealed deals: seasons are verified, and forged ones are named."""
 
 import dataclasses
 import hashlib
@@ -16,17 +16,13 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_env.arena import evaluate, evaluate_all
-from quincunx_env.arena.benchmark import best_known
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.cli import main
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import NotFiniteError, policy_for
-from quincunx_env.oracle import store
-from quincunx_env.policies import PolicyFile, files, resolve
-from quincunx_env.quincunx.batch import Batch
+from quincunx_env.core.policy import NotFiniteError
+from quincunx_env.policies import PolicyFile, files
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import make_observer
 from quincunx_env.submissions.leaderboard import sections
 from quincunx_env.submissions.seasons import (
     COMMITMENT,
@@ -262,56 +258,6 @@ def test_what_cannot_be_handed_in_is_refused(season: Path, tmp_path: Path) -> No
             new(folder)
     with pytest.raises(ValueError, match="deals must be an integer from 2"):
         new(tmp_path / "small", 1)
-
-
-# --- Deals learned by heart ------------------------------------------------------------------------------------------
-
-
-class ByHeart:
-    """Plays the stored lines of public deals, which it recognises by the visible cards; other deals as `honest`."""
-
-    def __init__(self, honest: str) -> None:
-        self.honest: Any = policy_for(resolve(honest), Rules())
-        self.learned: dict[bytes, int] = {}
-        lines = {deal: entry.plays for deal, entry in store.read().items() if entry.plays}
-        batch = Batch(Rules(), len(lines), "benchmark")
-        batch.reset(seed=np.array([*lines]))
-        for number in range(12):
-            actions = np.array(
-                [card * Rules().num_cells + cell for card, cell in (each[number] for each in lines.values())]
-            )
-            observation = make_observer(Rules(), preview=True).observe_batch(batch)
-            self.learned |= dict(zip(self.seen(observation), actions.tolist(), strict=True))
-            batch.step(actions)
-        assert batch.over.all()
-
-    @staticmethod
-    def seen(observation: Pieces) -> list[bytes]:
-        """The cards of the grid and of the hand in each position."""
-        return [
-            board.tobytes() + hand.tobytes()
-            for board, hand in zip(observation["board"], observation["hand"], strict=True)
-        ]
-
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        """Choose actions."""
-        known = [self.learned.get(position, -1) for position in self.seen(observation)]
-        chosen: npt.NDArray[np.int64] = np.where(np.array(known) >= 0, known, self.honest(observation, mask, rng))
-        return chosen
-
-
-def test_deals_learned_by_heart_do_not_help_on_sealed_ones() -> None:
-    """On public deals the scores exceed the best known ones. On sealed deals they equal the honest policy's."""
-    by_heart, best = ByHeart("heuristic"), best_known(Rules())
-    assert best is not None
-    public = evaluate(by_heart, 100)
-    assert public.ci95[0] > best.score.high + 10
-    sealed, honest = (evaluate(policy, 200, domain="sealed", first=FIXED) for policy in (by_heart, "heuristic"))
-    low, high = sealed.ci95
-    assert low <= honest.mean <= high
-    assert high < best.score.low
 
 
 # --- Policies that cannot play, withdrawals, copies ------------------------------------------------------------------

@@ -94,7 +94,7 @@ class _Tables(NamedTuple):
 def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
     if backend != NUMPY:
         return _Tables(*map(backend.array, _tables(rules)))
-    derived, cards, cells = derived_tables(rules), range(rules.num_cards), range(rules.num_cells)
+    derived, cards, cells = derived_tables(), range(rules.num_cards), range(rules.num_cells)
     ranks = np.array(
         [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
     )

@@ -152,7 +152,7 @@ PATTERNS = ((1, -1), (1, 2), (2, 1), (-1, 1), (-1, -2), (-2, -1))
 
 @cache
 def _tables(rules: Rules) -> _Tables:
-    cards, derived = range(len(CARDS)), derived_tables(rules)
+    cards, derived = range(len(CARDS)), derived_tables()
     order = [rank_order(card, rules.ranks) for card in cards]
     by_order = {place: RANKS.index(CARDS[card].rank) for card, place in zip(cards, order, strict=True)}
     complete = np.full((len(cards), len(cards) + 1, len(PATTERNS)), len(RANKS))

@@ -84,7 +84,7 @@ def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
 @cache
 def penalties(rules: Rules) -> Floats:
     """Return the penalty for each card left in hand, float32 [K]."""
-    return derived_tables(rules).penalty[: rules.num_cards].astype(np.float32)
+    return derived_tables().penalty[: rules.num_cards].astype(np.float32)
 
 
 # --- The rollout policy; see `quincunx_agents.agent_specs.RolloutPolicy` ---------------------------------------------
@@ -188,7 +188,7 @@ class _Tables(NamedTuple):
 @cache
 def _tables(rules: Rules) -> _Tables:
     grid = rules.grid
-    points = derived_tables(rules).points[: rules.num_cards, list(rules.deck)]
+    points = derived_tables().points[: rules.num_cards, list(rules.deck)]
     return _Tables(
         average=np.maximum(points, 0).mean(axis=1).astype(np.float32),
         adjacent=np.array(grid.adjacent),

@@ -143,7 +143,7 @@ def _penalties(games: Batch, edges: _Edges) -> Values:
     It is for the cards that stay in the hand, and for the mean of the cards drawn.
     """
     rules = games.rules
-    penalty = derived_tables(rules).penalty[: rules.num_cards]
+    penalty = derived_tables().penalty[: rules.num_cards]
     left, unseen = (unpack(cards[:, None], rules.num_cards) for cards in (games.hands[:, 0], _unseen(games)))
     mean = unseen @ penalty / np.maximum(unseen.sum(axis=1), 1)
     cards = edges.action // rules.num_cells

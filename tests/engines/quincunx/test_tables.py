@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
@@ -18,7 +17,7 @@ ANY = Rules(num_players=2, excuse=True, pawns=True)
 
 def test_two_cards_side_by_side() -> None:
     """Points with pairs, and draws, of all pairs of cards; nothing beside an empty cell."""
-    tables = derived_tables(ANY)
+    tables = derived_tables()
     for (card, name), (other, neighbour) in permutations(enumerate(NAMES), 2):
         score = score_play({(0, 1): neighbour}, (0, 0), name, solitaire=False, pawns=True, flush=False)
         assert (tables.points[card, other], tables.draws[card, other]) == (score.points, score.draw_count)
@@ -29,7 +28,7 @@ def test_two_cards_side_by_side() -> None:
 @pytest.mark.parametrize("rank", "AC")
 def test_cards_in_a_power_play(rank: str) -> None:
     """What each other card in the grid adds to the power play of a suit."""
-    tables = derived_tables(ANY)
+    tables = derived_tables()
     for suit in "MSVLYK":
         pair = f"A{suit}", f"C{suit}"
         partner = pair["AC".index(rank) - 1]
@@ -39,14 +38,6 @@ def test_cards_in_a_power_play(rank: str) -> None:
             score = score_play(board, (0, 0), rank + suit, solitaire=False, pawns=True, flush=False)
             assert tables.power[card, other] == score.power
         assert tables.power[card, -1] == 0
-
-
-@pytest.mark.parametrize("rules", [Rules(), ANY], ids=["solitaire", "several"])
-def test_bonus_of_row_and_column(rules: Rules) -> None:
-    bonus = scoring.tables(rules).bonus
-    table = derived_tables(rules).line_bonus
-    for row, column in product(range(256), repeat=2):
-        assert table[256 * column + row] == bonus[0][row] + bonus[1][column]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +66,8 @@ def test_every_rank_in_a_row_of_any_ranks(rules: Rules, every: int) -> None:
 
 
 def test_penalties_and_read_only() -> None:
-    tables = derived_tables(ANY)
+    tables = derived_tables()
     assert tables.penalty.tolist() == list(map(penalty, NAMES))
-    for table in (tables.penalty, tables.points, tables.draws, tables.power, tables.line_bonus):
+    for table in (tables.penalty, tables.points, tables.draws, tables.power):
         with pytest.raises(ValueError, match="read-only"):
             table[...] = 0
