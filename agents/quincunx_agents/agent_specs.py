@@ -1,7 +1,6 @@
 """Parts of each game that agents use, beside its `quincunx_env.core.spec.GameSpec`. Add a new game here."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -47,9 +46,6 @@ class AgentSpec(NamedTuple):
     """Name in ``variants`` of rules without further options. A network must have learned their base variant."""
     single_round: Mapping[str, Any]
     """Options of a single round of the same cards, without announcements."""
-    plays_so_far: Callable[[Pieces, Mapping[str, Any], Any], tuple[Ints, Ints, Ints]]
-    """Cards face up before the first play, cards played [T] and actions [T] of a round, int64. They follow from the
-    observation of one game, its named counts and its rules."""
     features: FeatureModule
     """Features of afterstates, which value networks read."""
     rollout_policy: RolloutPolicy
@@ -68,7 +64,6 @@ def _quincunx() -> AgentSpec:
         variants=variants.VARIANTS,
         base_variant=variants.base_variant,
         single_round={"simpleton": False, "match": False},
-        plays_so_far=variants.plays_so_far,
         features=features,
         rollout_policy=rollout_policy,
         heuristic=heuristic.action_values,
@@ -84,7 +79,6 @@ def _spiral() -> AgentSpec:
         variants=variants.VARIANTS,
         base_variant=variants.base_variant,
         single_round={"deals": 1},
-        plays_so_far=variants.plays_so_far,
         features=features,
         rollout_policy=rollout_policy,
         heuristic=heuristic.action_values,
@@ -154,9 +148,3 @@ def with_options(variant: str) -> list[str]:
     spec = agent_spec_with(variant)
     base = spec.base_variant(spec.variants[variant])
     return [name for name, rules in spec.variants.items() if spec.base_variant(rules) == base and name != base]
-
-
-def single_round(rules: BaseRules) -> BaseRules:
-    """Return rules of a single round of the same cards, without announcements."""
-    changed: BaseRules = replace(rules, **agent_spec_of(rules).single_round)  # type: ignore[type-var]
-    return changed

@@ -7,7 +7,6 @@ A policy is a registered name, ``module:attribute``, or the path of a file (weig
     quincunx evaluate mine=runs/model.zip uniform
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
-    quincunx compare best-response:heuristic heuristic --deals 20 --chunk 5
     quincunx evaluate heuristic value search --deals 10 --times
     quincunx evaluate greedy --records greedy.npz
     quincunx evaluate --sealed season-1.secret.json season-1/policies/* --records season-1/games.npz
@@ -51,7 +50,7 @@ from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent, NotFiniteError
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import PolicyFileError, by_display_name, load_path, resolve, split_name
+from quincunx_env.policies import PolicyFileError, by_display_name, load_path, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
 from quincunx_env.submissions import seasons
@@ -177,9 +176,6 @@ class Compare(_MultiplayerOptions):
     """Compare policies on paired deals, each deal from every seating.
 
     Two policies are compared with the first in one seat and the second in all others. More policies take one seat each.
-
-    The policy best-response:NAME approximates a best response to the policy NAME: a search whose rollouts are played
-    by NAME itself. What it wins against NAME is a lower bound of the exploitability of NAME.
     """
 
     out: Out = Path("runs/compare")
@@ -188,7 +184,7 @@ class Compare(_MultiplayerOptions):
         """Play the games, print the table, write the results."""
         require_writable(self.out)
         named = [split_name(policy) for policy in self.policies]
-        policies = [resolve(policy, True) if self.trust else load_path(policy, False) for _, policy in named]
+        policies = [load_path(policy, self.trust) for _, policy in named]
         result = compare(policies, names=[name for name, _ in named], **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())

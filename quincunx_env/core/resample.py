@@ -3,7 +3,7 @@
 Search agents simulate on these games; they have no access to the hidden cards of the true game.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ def resample(
     observation: Mapping[str, Any] | npt.NDArray[Any],
     rng: np.random.Generator,
     n: int = 1,
-    hands: Sequence[npt.NDArray[np.integer[Any]]] | None = None,
 ) -> AnyBatch:
     """Sample determinizations: complete games that fit an observation.
 
@@ -31,8 +30,6 @@ def resample(
         observation: of one game in progress, as pieces or flat, with or without its mask.
         rng: the only source of randomness.
         n: number of games, at least 1.
-        hands: for each other seat, from the next one on, the cards of its hand in each game, integers [n, cards held];
-            at random by default.
 
     Returns:
         A batch of n games. Seats are numbered as in the observed game, not as in the observation. The observer's is
@@ -41,8 +38,7 @@ def resample(
 
     Raises:
         ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is not a
-            ``numpy.random.Generator``, ``n`` is not a positive integer, or ``hands`` are not hidden cards that the
-            seats may hold.
+            ``numpy.random.Generator``, or ``n`` is not a positive integer.
     """
     n = check_integer("n", n, 1, MAX_SEED - 1)
     if not isinstance(rng, np.random.Generator):
@@ -56,8 +52,6 @@ def resample(
     if len(cards) != sum(hidden.hands) + hidden.stock:
         raise ValueError(f"this observation does not fit {rules}: {len(cards)} cards are hidden")
     cards = rng.permuted(np.broadcast_to(cards, (n, len(cards))), axis=1)
-    if hands is not None:
-        cards = _with_hands(cards, hands, hidden.hands)
     held = np.flatnonzero(pieces["hand"]).astype(np.int8)
     *others, stock = np.split(cards, np.cumsum(hidden.hands), axis=1) if hidden.hands else [cards]
     all_hands = [np.broadcast_to(held, (n, len(held))), *others]
@@ -91,24 +85,3 @@ def resample(
     # The games differ only in the places of unseen cards: one of them shows whether the observation is possible.
     batch.fork([0])._check()
     return batch  # type: ignore[no-any-return]
-
-
-def _with_hands(
-    cards: npt.NDArray[np.int8], hands: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]
-) -> npt.NDArray[np.int8]:
-    """Return hidden cards, int8 [n, cards], the given hands first.
-
-    The others follow in their order.
-
-    Raises:
-        ValueError: if the hands hold other cards, one of them twice, or not as many as ``sizes``.
-    """
-    shapes = [(len(cards), size) for size in sizes]
-    if [np.shape(hand) for hand in hands] != shapes:
-        raise ValueError(f"hands must have the shapes {shapes}, got {[np.shape(hand) for hand in hands]}")
-    given = np.concatenate([np.empty((len(cards), 0), np.int8), *hands], axis=1)
-    inside = (cards[:, :, None] == given[:, None, :]).sum(axis=2)
-    if (inside.sum(axis=1) != given.shape[1]).any() or (inside > 1).any():
-        raise ValueError("hands must hold hidden cards, each once")
-    rest = np.take_along_axis(cards, np.argsort(inside, axis=1, kind="stable"), axis=1)
-    return np.concatenate([given, rest[:, : cards.shape[1] - given.shape[1]]], axis=1).astype(np.int8)

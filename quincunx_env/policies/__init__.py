@@ -6,9 +6,6 @@ are declared that way. Any other package can add its own in its ``pyproject.toml
     [project.entry-points."quincunx_env.policies"]
     my-agent = "my_package.module:attribute"
 
-Entry points of the group ``quincunx_env.policies.responses`` are functions. Each takes an agent and returns an agent
-that plays against it: ``"best-response:greedy"`` names what ``best-response`` returns for ``greedy``.
-
 Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path.
 """
 

@@ -13,9 +13,6 @@ from quincunx_env.policies.files import PolicyFile, is_path, not_installed, same
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
 
-RESPONSES = "quincunx_env.policies.responses"
-"""The group of entry points of functions that map an `Agent` to one that plays against it."""
-
 
 def registered_policies() -> dict[str, EntryPoint]:
     """Return the entry points of all installed packages by policy name.
@@ -34,8 +31,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
 
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
-            use; an agent is returned as it is. A registered name is not taken for a path. ``"NAME:POLICY"`` is the
-            response to another policy if NAME is in ``RESPONSES``.
+            use; an agent is returned as it is. A registered name is not taken for a path.
         trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
 
     Raises:
@@ -48,13 +44,9 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         return same(PolicyFile(str(policy), trust))
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is not a policy")
-    kind, colon, answered = policy.partition(":")
-    opponent = None
-    if responses := [*entry_points(group=RESPONSES, name=kind)] if colon else []:
-        path, origin, opponent = responses[0].value, f", offered by {_origin(responses[0])},", resolve(answered, trust)
-    elif _is_file(policy):
+    if _is_file(policy):
         return same(PolicyFile(policy, trust))
-    elif ":" in policy:
+    if ":" in policy:
         path, origin = policy, ""
     else:
         entries = registered_policies()
@@ -77,7 +69,6 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         path, origin = entry.value, f", offered by {_origin(entry)},"
     try:
         found = pkgutil.resolve_name(path)
-        found = found if opponent is None else found(opponent)
     except Exception as error:  # importing a module of another package may raise anything
         reason = "; ".join(filter(None, (f"{type(error).__name__}: {error}", not_installed())))
         raise ValueError(f"policy {policy!r}{origin} cannot be imported: {reason}") from error

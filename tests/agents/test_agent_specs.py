@@ -3,14 +3,13 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from quincunx_agents import agent_specs
-from quincunx_agents.agent_specs import agent_spec, agent_spec_of, base_variant, rules_of, with_options
+from quincunx_agents.agent_specs import agent_spec, base_variant, rules_of, with_options
 from quincunx_agents.heuristic import heuristic
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import GAMES, make_observer
+from quincunx_env.registry import GAMES
 from tests.variants import EVERY_GAME
 
 
@@ -52,21 +51,3 @@ def test_every_variant_has_a_base_variant() -> None:
         assert rules_of(base_variant(rules)).num_players == rules.num_players
     known = agent_spec("quincunx").variants
     assert with_options("2-open-pawns") == [name for name in known if name.startswith("2-open-")]
-
-
-@pytest.mark.parametrize("name", list(EVERY_GAME)[::9])
-def test_the_plays_so_far_are_read_from_an_observation(name: str) -> None:
-    rules, rng = EVERY_GAME[name], np.random.default_rng(0)
-    observer, spec = make_observer(rules), agent_spec_of(rules)
-    games = observer.make_batch(1)
-    games.reset(seed=5)
-    plays, actions = getattr(rules, "num_plays_encoded", rules.num_actions), list[int]()
-    for _ in range(5):
-        action = int(rng.choice(np.flatnonzero(games.mask[0])))
-        if action < plays:  # no announcement
-            actions.append(action)
-        games.step(np.array([action]))
-        if games.mask[0, :plays].any() and not games.over[0]:
-            position = {piece: values[0] for piece, values in observer.observe_batch(games).items()}
-            _, _, found = spec.plays_so_far(position, observer.named_counts(position), rules)
-            assert found.tolist() == actions

@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 import pytest
 
 from quincunx_agents.greedy import greedy
-from quincunx_agents.search.best_response import best_response
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import compare, evaluate
 from quincunx_env.arena.benchmark import baselines
@@ -84,19 +83,6 @@ def test_functions_and_commands_play_the_same_games(play: Any, line: str, quincu
     assert claims == play(policies if len(policies) > 1 else policies[0], 300).figures()
 
 
-def test_lower_bounds_of_exploitability(quincunx: Command) -> None:
-    played = "compare best-response:greedy greedy --deals 4 --chunk 3 --mini --records response.npz"
-    assert "| best-response:greedy | " in quincunx(played)
-    figures = json.loads(Path("runs/compare/result.json").read_text())
-    rules = Rules(num_players=2, mini=True)
-    expected = compare(
-        [best_response(greedy), greedy], 4, rules=rules, chunk=3, names=["best-response:greedy", "greedy"]
-    )
-    assert figures.items() >= expected.to_json().items()
-    verified = quincunx("verify response.npz --rerun best-response:greedy --positions 4")
-    assert "; rerun: best-response:greedy" in verified
-
-
 @pytest.mark.parametrize("command", ["evaluate", "tournament"])
 def test_times_are_ratios_to_the_first_policy(command: str, quincunx: Command) -> None:
     players = "" if command == "evaluate" else " --num-players 2"
@@ -129,8 +115,8 @@ ERRORS = {
     "tournament greedy": "a tournament needs at least two policies, got 1",
     "tournament greedy uniform --spiral.deals 2": "--spiral.deals is an option of the spiral game: add --game spiral",
     "compare greedy uniform --game spiral --simpleton": "--simpleton is an option of Quincunx: leave out --game spiral",
-    "compare best-response:no-such greedy": "unknown policy 'no-such'",
-    "compare best-response:greedy greedy --num-players 1": "rules for several players are needed, got the solitaire",
+    "compare no-such greedy": "unknown policy 'no-such'",
+    "compare uniform greedy --num-players 1": "rules for several players are needed, got the solitaire",
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
     "evaluate greedy --records file": "file is not a file of games: name another file",
     "evaluate greedy --lost-value nan": "--lost-value must be finite, got nan",

@@ -53,7 +53,7 @@ def foreign(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "foreign_module", raising=False)
     Record(Rules(num_players=2), Seeded(0), seats=("human", FOREIGN)).write("game.txt")
-    evaluate_all({FOREIGN: "greedy", f"best-response:{FOREIGN}": "greedy"}, 2, records=folder / "games.npz")
+    evaluate_all({FOREIGN: "greedy"}, 2, records=folder / "games.npz")
     return folder
 
 

@@ -4,7 +4,7 @@
     python -m train.exact.regret --policies heuristic self-play=runs/mini/mini.safetensors --deals 20
 
 See ruling R16. The regret on a deal is the value of optimal play less the value of the policy. Both are means over
-every order of the pile, computed exactly (`quincunx_agents.search.endgame`). Deals are of the ``benchmark`` domain,
+every order of the pile, computed exactly (`quincunx_agents.exact`). Deals are of the ``benchmark`` domain,
 from number 0 on; a policy knows the grid and the hand of a deal. A policy that draws random numbers is measured with
 these numbers fixed. Only ``uniform`` is measured as a distribution.
 
@@ -23,7 +23,7 @@ from quincunx_env.utils.errors import requires_extra
 with requires_extra("arena"):
     from tqdm import tqdm
 
-from quincunx_agents.search.endgame import action_values, distribution_of, policy_values, uniform_distribution
+from quincunx_agents.exact import action_values, distribution_of, policy_values, uniform_distribution
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve, split_name

@@ -1,14 +1,9 @@
-"""Variants and past plays of Quincunx, for agents."""
+"""Variants of Quincunx, for agents."""
 
 import dataclasses
-from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from quincunx_agents.afterstates import Ints
-from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.rules import Rules
 
 BASE_VARIANTS = {
@@ -45,10 +40,3 @@ def base_variant(rules: Rules) -> str:
     if rules.mini:
         return "mini" if alone else "mini-2"
     return "solitaire" if alone else f"{rules.num_players}-{rules.start}"
-
-
-def plays_so_far(position: Pieces, counts: Mapping[str, Any], rules: Rules) -> tuple[Ints, Ints, Ints]:
-    """Read the round so far from an observation; see `quincunx_agents.agent_specs.AgentSpec`."""
-    board, order = position["board"].astype(np.int64), position["order"]
-    cells = np.argsort(order, kind="stable")[(order <= 0).sum() :]
-    return board[order == 0], board[cells], board[cells] * rules.num_cells + cells

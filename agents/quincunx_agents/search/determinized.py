@@ -1,11 +1,11 @@
 """Sequential halving over determinized games.
 
-A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`), or the hands of the
-other seats given their plays (`quincunx_agents.search.beliefs`). This is perfect-information Monte Carlo search (PIMC;
-Long et al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game Tree Search, AAAI 2010). The
-most promising actions are tried in the same few determinized games. The better half of them is tried in twice as many
-others, and so on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal Exploration in
-Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games after an action.
+A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`). This is
+perfect-information Monte Carlo search (PIMC; Long et al., Understanding the Success of Perfect Information Monte Carlo
+Sampling in Game Tree Search, AAAI 2010). The most promising actions are tried in the same few determinized games. The
+better half of them is tried in twice as many others, and so on until one is left: sequential halving (Karnin, Koren &
+Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games
+after an action.
 
 PIMC chooses in each determinization with knowledge that the seat does not have (strategy fusion; Frank & Basin, Search
 in Games with Incomplete Information, Artificial Intelligence 100, 1998). The search reads the observation alone.
@@ -23,7 +23,6 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
 from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.greedy import greedy
-from quincunx_agents.search.beliefs import Beliefs, Hands
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
@@ -75,21 +74,12 @@ class DeterminizedSearch:
         config: settings.
         evaluate: estimates the values of determinized games.
         prior: replaces the prior of the game's rollout policy.
-        beliefs: samples the hands of the other seats; at random if None.
     """
 
-    def __init__(
-        self,
-        rules: BaseRules,
-        config: SearchConfig,
-        evaluate: Evaluator,
-        prior: Prior | None = None,
-        beliefs: Beliefs | None = None,
-    ) -> None:
+    def __init__(self, rules: BaseRules, config: SearchConfig, evaluate: Evaluator, prior: Prior | None = None) -> None:
         self.observer = observer_for(rules)
         self.config = config
         self.evaluate = evaluate
-        self.beliefs = beliefs
         self.prior = prior or partial(agent_spec_of(rules).rollout_policy.prior, rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
@@ -125,11 +115,10 @@ class DeterminizedSearch:
         means, weight = np.full(mask.shape[1], -np.inf), 0.0
         means[actions] = prior[actions]
         position = {name: piece[0] for name, piece in observation.items()}
-        hands = self.beliefs.sample(position, rng) if self.beliefs else None
         for _ in range(config.rounds):
             if len(actions) == 1:
                 break
-            values += self._sample(position, hands, actions, samples, rng)
+            values += self._sample(position, actions, samples, rng)
             values += samples * config.prior_weight * prior[actions]
             weight += samples * (1 + config.prior_weight)
             means[actions] = values / weight
@@ -137,17 +126,9 @@ class DeterminizedSearch:
             actions, values, samples = actions[best], values[best], 2 * samples
         return int(actions[0]), means
 
-    def _sample(
-        self, position: Pieces, hands: Hands | None, actions: Ints, samples: int, rng: np.random.Generator
-    ) -> Values:
-        """Sum values after each action over the same determinized games, float64 [actions].
-
-        Other hands are drawn from ``hands``, if given.
-        """
-        if hands is not None:
-            drawn = rng.permutation(max(samples, len(hands[0])))[:samples] % len(hands[0])
-            hands = [hand[drawn] for hand in hands]
-        dealt = resample(self.observer, position, rng, samples, hands)
+    def _sample(self, position: Pieces, actions: Ints, samples: int, rng: np.random.Generator) -> Values:
+        """Sum values after each action over the same determinized games, float64 [actions]."""
+        dealt = resample(self.observer, position, rng, samples)
         rollout_policy = agent_spec_of(dealt.rules).rollout_policy  # not an attribute: modules cannot be pickled
         seat, left = dealt.seat, rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))

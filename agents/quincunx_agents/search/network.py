@@ -3,8 +3,7 @@
 As in `quincunx_agents.search.monte_carlo` determinized games are played on. In the rollouts every seat takes the action
 that the network prefers among the heuristic's best ones. After ``depth`` plays the network's value stands for the rest
 of the round. The network sees no more than the seat that made the last play does. The other seats may follow another
-policy instead, an opponent model. That is a step of policy improvement against this policy, whose plays so far also
-show which hands are likely.
+policy instead, an opponent model. That is a step of policy improvement against this policy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,10 +15,9 @@ import numpy as np
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats, observer_for
-from quincunx_agents.agent_specs import agent_spec_of, single_round
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.networks import value
-from quincunx_agents.search.beliefs import Beliefs
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
@@ -27,7 +25,6 @@ from quincunx_agents.search.determinized import (
     margins,
     payoffs,
 )
-from quincunx_agents.search.endgame import Endgame
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
@@ -56,9 +53,6 @@ class NetworkSearch(SearchConfig):
     """Actions of each position that the network evaluates in the rollouts, the heuristic's best."""
     others: Agent | None = None
     """Policy of the other seats in the rollouts; the network if None."""
-    belief_samples: int = 0
-    """Hands of the other seats that are sampled given their plays (`quincunx_agents.search.beliefs`). ``others`` is the
-    model of their policy, and needs ``action_values``. 0: the hands are at random."""
     weights: value.ValueWeights | None = None
     """The weights shipped for the game if None."""
 
@@ -66,21 +60,13 @@ class NetworkSearch(SearchConfig):
         """Return the policy for a game.
 
         Raises:
-            ValueError: if the network has not learned the game, the policy of the other seats does not play it, or
-                ``belief_samples`` are given and ``others`` has no ``action_values``.
+            ValueError: if the network has not learned the game, or the policy of the other seats does not play it.
         """
         weights = replace(self.weights or value.shipped_for(rules), candidates=self.candidates)
         value.require_learned(weights, rules)
-        alone = rules.num_players == 1
-        others = None if self.others is None or alone else policy_for(self.others, rules)
-        beliefs = None
-        if self.belief_samples and not alone:
-            model: Any = None if self.others is None else policy_for(self.others, single_round(rules))
-            if not hasattr(model, "action_values"):
-                raise ValueError("belief_samples needs others, a policy with action_values: give it, or choose 0")
-            beliefs = Beliefs(rules, model, self.belief_samples)
+        others = None if self.others is None or rules.num_players == 1 else policy_for(self.others, rules)
         evaluate = partial(self._evaluate, weights.members, others)
-        return DeterminizedSearch(rules, self, evaluate, partial(_prior, weights, rules), beliefs)
+        return DeterminizedSearch(rules, self, evaluate, partial(_prior, weights, rules))
 
     def _evaluate(
         self,
@@ -161,11 +147,11 @@ def rollout_values(
     return results
 
 
-FAST = NetworkSearch(others=heuristic, belief_samples=64)
+FAST = NetworkSearch(others=heuristic)
 """The agent ``search-fast``: the other seats are modelled by the heuristic."""
 
-SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
-"""The agent ``search`` for one player: it plays the last three plays optimally."""
+SOLITAIRE = NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4)
+"""The agent ``search`` for one player."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +169,7 @@ class Search:
         """
         if rules.num_players == 1:
             return SOLITAIRE.for_rules(rules)
-        return NetworkSearch(**agent_spec_of(rules).search, others=heuristic, belief_samples=64).for_rules(rules)
+        return NetworkSearch(**agent_spec_of(rules).search, others=heuristic).for_rules(rules)
 
 
 search = Search()

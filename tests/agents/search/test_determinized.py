@@ -14,11 +14,8 @@ from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.quincunx import rollout_policy
-from quincunx_agents.search.best_response import BestResponse
 from quincunx_agents.search.determinized import DeterminizedSearch, margins, payoffs
-from quincunx_agents.search.endgame import Endgame
 from quincunx_agents.search.monte_carlo import MonteCarlo, roll_out
-from quincunx_agents.uniform import uniform
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
@@ -36,7 +33,6 @@ from tests.agents.positions import dealt, in_progress, seen
 from tests.variants import MINI, SPIRAL, VARIANTS, Marks, slow_unless_covering
 
 TINY: dict[str, Any] = {
-    "best_response": BestResponse(agent=greedy, shortlist=4, samples=2, rounds=2),
     "monte_carlo": MonteCarlo(shortlist=4, samples=2, rounds=2),
 }
 """Every searching agent, with next to nothing to search."""
@@ -45,7 +41,7 @@ if importlib.util.find_spec("safetensors"):
     from quincunx_agents.search.network import NetworkSearch
 
     TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, rounds=2, depth=3)
-    TINY["network_search_with_beliefs"] = replace(TINY["network_search"], others=heuristic, belief_samples=3)
+    TINY["network_search_with_others"] = replace(TINY["network_search"], others=heuristic)
 
 SPIRALS: dict[str, BaseRules] = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-1")}
 
@@ -54,7 +50,7 @@ EVERY: dict[str, BaseRules] = {**VARIANTS, **SPIRALS}
 
 def is_played(name: str, rules: BaseRules) -> bool:
     """Whether an agent plays these games."""
-    return rules.num_players > 1 if name == "best_response" else "network" not in name or rules not in MINI.values()
+    return "network" not in name or rules not in MINI.values()
 
 
 def both(games: Mapping[str, BaseRules], marks: Marks = lambda name: [], **agents: Any) -> pytest.MarkDecorator:
@@ -210,7 +206,7 @@ def test_margins_over_the_best_other_seat() -> None:
 def test_other_games_are_refused() -> None:
     for (name, agent), rules in product(TINY.items(), EVERY.values()):
         if not is_played(name, rules):
-            with pytest.raises(ValueError, match=r"no shipped network has learned|a best response needs an opponent"):
+            with pytest.raises(ValueError, match="no shipped network has learned"):
                 agent.for_rules(rules)
 
 
@@ -272,11 +268,6 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     # With the heuristic in the other seats the agent plays both games.
     for game in (Rules(), Rules(2), SpiralRules()):
         assert isinstance(policy_for(resolve("search-fast"), game), DeterminizedSearch)
-    with pytest.raises(ValueError, match="this agent plays the solitaire"):
-        NetworkSearch(others=Endgame(greedy)).for_rules(SpiralRules())
-    for without_values in (None, uniform):
-        with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
-            NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)
 
 
 @both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)

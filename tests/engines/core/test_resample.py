@@ -475,39 +475,3 @@ def test_the_exported_check_finds_mistakes(wrong: Any, match: str) -> None:
     """It names the seat, the actions and the difference."""
     with pytest.raises(AssertionError, match=match):
         assert_resample_consistent(Rules(2), wrong)
-
-
-def test_given_hands_of_the_other_seats() -> None:
-    """They are held as given, in the games of their rows; all else is as without them."""
-    game = reach(Rules(3), 7)
-    observer, n = make_observer(game.rules), 40
-    pieces, rng = observer.observe(game, game.mover), rng_of()
-    sizes = observer.hidden(pieces).hands
-    cards = np.array(sorted({*game.rules.deck} - {*observer.hidden(pieces).seen}))
-    shuffled = rng.permuted(np.tile(cards, (n, 1)), axis=1)
-    hands = [shuffled[:, : sizes[0]], shuffled[:, sizes[0] : sum(sizes)]]
-    batch = resample(observer, pieces, rng, n, hands)
-    assert_agrees(observer, batch, game, game.mover)
-    for row in range(n):
-        for offset, hand in enumerate(hands, start=1):
-            assert batch.to_game(row).hand((game.mover + offset) % 3) == tuple(sorted(hand[row].tolist()))
-    piles = {tuple(left_over(batch.to_game(row))) for row in range(n)}
-    assert len(piles) > 1
-
-
-def test_hands_that_the_other_seats_cannot_hold_are_refused() -> None:
-    game = reach(Rules(2), 4)
-    observer = make_observer(game.rules)
-    pieces = observer.observe(game, game.mover)
-    (size,) = observer.hidden(pieces).hands
-    cards = np.array(sorted({*game.rules.deck} - {*observer.hidden(pieces).seen}))
-    hand = np.tile(cards[:size], (3, 1))
-    seen, twice = hand.copy(), hand.copy()
-    seen[1, 0] = np.flatnonzero(pieces["hand"])[0]
-    twice[2, 0] = twice[2, 1]
-    for wrong in ([seen], [twice]):
-        with pytest.raises(ValueError, match="hands must hold hidden cards, each once"):
-            resample(observer, pieces, rng_of(), 3, wrong)
-    for wrong in ([], [hand[:2]], [hand[:, 1:]], [hand, hand]):
-        with pytest.raises(ValueError, match="hands must have the shapes"):
-            resample(observer, pieces, rng_of(), 3, wrong)

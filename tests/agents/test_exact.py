@@ -1,4 +1,4 @@
-"""Exact values of the solitaire, against plain recursion and against simulated games."""
+"""Exact values of the mini solitaire, against plain recursion and against simulated games."""
 
 import random
 from itertools import combinations
@@ -9,25 +9,18 @@ import numpy as np
 import pytest
 
 from quincunx_agents.afterstates import observer_for
+from quincunx_agents.exact import action_values, distribution_of, policy_values, uniform_distribution
 from quincunx_agents.greedy import greedy
-from quincunx_agents.search.endgame import (
-    Endgame,
-    action_values,
-    distribution_of,
-    policy_values,
-    uniform_distribution,
-)
-from quincunx_agents.search.monte_carlo import MonteCarlo
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.uniform import uniform
 from quincunx_env import Batch, Game, Rules, resample
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.core.policy import policy_for
 from tests.reference_game import NAMES, names
 from tests.reference_scorer import Board, penalty, score_play
 from tests.variants import random_action
 
 MINI = Rules(mini=True)
-GAMES = [MINI, Rules(mini=True, edge_contact=True, flush=True), Rules()]
+GAMES = [MINI, Rules(mini=True, edge_contact=True, flush=True)]
 
 
 def position(rules: Rules, seed: int, left: int) -> Game | None:
@@ -139,58 +132,28 @@ def test_the_value_of_a_deterministic_policy_is_that_of_simulated_games() -> Non
     assert results.std() > 1
 
 
-def test_better_endgames_make_a_better_policy_and_optimal_play_the_best() -> None:
+def test_no_policy_is_better_than_optimal_play() -> None:
     games = sampled(Game.from_seed(MINI, 0))
     best = action_values(games).max()
-    values = [
-        policy_values(games, distribution_of(agent, MINI))[0]
-        for agent in (uniform, greedy, Endgame(greedy, 2), Endgame(greedy, 5))
-    ]
-    assert values == sorted(values)
-    assert values[-2] < values[-1] == pytest.approx(best)
+    values = [policy_values(games, distribution_of(agent, MINI))[0] for agent in (uniform, greedy, heuristic)]
+    assert max(values) < best
 
+    def optimal(games: Batch) -> Any:
+        values = action_values(games)
+        return np.eye(MINI.num_actions)[values.argmax(axis=1)]
 
-def test_the_agent_plays_the_full_solitaire() -> None:
-    """Like the other agent at first, and whole games."""
-    rules, rng = Rules(), np.random.default_rng(0)
-    policy, observer, batch = policy_for(Endgame(greedy, 2), rules), observer_for(rules), Batch(rules, 3)
-    batch.reset(seed=0)
-    while not batch.over.all():
-        seen, mask = observer.observe_batch(batch), batch.mask
-        mask[batch.over, 0] = True
-        actions = policy(seen, mask, rng)
-        early = (batch.ply < rules.num_plays - 2) & ~batch.over
-        assert (actions == greedy(seen, mask, rng))[early].all()
-        batch.step(actions)
-
-
-def test_the_agent_has_the_values_of_the_other_agent_and_exact_ones_at_the_end() -> None:
-    rules, rng = Rules(), np.random.default_rng(0)
-    other = MonteCarlo(samples=1, rounds=1)
-    policy, observer, batch = policy_for(Endgame(other, 2), rules), observer_for(rules), Batch(rules, 1)
-    assert not hasattr(policy_for(Endgame(uniform, 2), rules), "action_values")
-    batch.reset(seed=0)
-    while not batch.over.all():
-        seen, mask = observer.observe_batch(batch), batch.mask
-        values = policy.action_values(seen, mask, np.random.default_rng(1))  # type: ignore[attr-defined]
-        if batch.ply[0] < rules.num_plays - 2:
-            expected = policy_for(other, rules).action_values(seen, mask, np.random.default_rng(1))  # type: ignore[attr-defined]
-        else:
-            expected = action_values(batch)
-            assert values[0, policy(seen, mask, rng)] == values.max()
-        assert (values == expected).all()
-        batch.step(greedy(seen, mask, rng))
+    assert policy_values(games, optimal)[0] == pytest.approx(best)
 
 
 def test_other_games_are_refused() -> None:
-    with pytest.raises(ValueError, match="this agent plays the solitaire, got rules for 2 players"):
-        Endgame(greedy).for_rules(Rules(2))
-    for games, message in ((Batch(Rules(2), 1), "must be solitaires"), (Batch(Rules(), 2), "at the same ply")):
-        if games.rules.num_players == 1:
-            games.reset(0)
-            games.step([int(games.mask[0].argmax())], [0])
-        with pytest.raises(ValueError, match=message):
-            action_values(games)
+    for rules in (Rules(2, mini=True), Rules()):
+        with pytest.raises(ValueError, match="must be solitaires of the mini variant: make them with"):
+            action_values(Batch(rules, 1))
+    batch = Batch(MINI, 2)
+    batch.reset(0)
+    batch.step([int(batch.mask[0].argmax())], [0])
+    with pytest.raises(ValueError, match="at the same ply"):
+        action_values(batch)
     batch = Batch(MINI, 1)
     with pytest.raises(ValueError, match="in progress"):
         action_values(batch)

@@ -1,31 +1,24 @@
-"""Exact values of the solitaire: expectimax over the unseen cards.
+"""Exact values of the mini solitaire (R16), by expectimax.
 
 To the player every order of the pile is equally likely. The value of an information state therefore depends on the grid
 and the hand alone: all other cards of the deck are in the pile. After an action each set of as many cards as it draws
 is equally likely. The value of the action is thus a mean over these sets. The value of a state is the highest of its
 actions (Russell & Norvig, Artificial Intelligence, section on stochastic games). Unlike perfect-information Monte Carlo
 this has no strategy fusion: the player chooses without knowing the pile.
-
-The mini variant (ruling R16) is solved from the deal on, the full solitaire in its last plays.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
 from quincunx_env.core.arrays import ONE, Words, as_bits, unpack
-from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Agent, Policy, policy_for
-from quincunx_env.core.resample import resample
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
@@ -54,14 +47,14 @@ def action_values(games: Batch, lost_value: float = 0.0) -> Values:
     """Return expected final points of each action under optimal play, float64 [B, A].
 
     Args:
-        games: solitaires in progress, all at the same ply. Their piles are not used.
+        games: mini solitaires in progress, all at the same ply. Their piles are not used.
         lost_value: result of a lost round.
 
     Returns:
         -inf for illegal actions.
 
     Raises:
-        ValueError: if these are not solitaires, are over, or not at the same ply.
+        ValueError: if these are not mini solitaires, are over, or not at the same ply.
     """
     _check(games)
     values = np.full((games.num_games, games.rules.num_actions), -np.inf)
@@ -98,8 +91,8 @@ def distribution_of(agent: Agent, rules: Rules, seed: int = 0) -> Distribution:
 
 
 def _check(games: Batch) -> None:
-    if not isinstance(games.rules, Rules) or games.rules.num_players != 1:
-        raise ValueError("games must be solitaires of Quincunx")
+    if not isinstance(games.rules, Rules) or games.rules.num_players != 1 or not games.rules.mini:
+        raise ValueError("games must be solitaires of the mini variant: make them with Rules(mini=True)")
     if games.over.any() or len(np.unique(games.ply)) != 1:
         raise ValueError("all games must be in progress and at the same ply")
 
@@ -211,82 +204,3 @@ def _packed(board: npt.NDArray[np.int8]) -> Ints:
     padded = np.zeros((len(board), -(-board.shape[1] // 8) * 8), np.int8)
     padded[:, : board.shape[1]] = board
     return padded.view(np.int64)
-
-
-# --- An agent --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Endgame:
-    """Agent that plays the solitaire's last plays optimally; a `quincunx_env.core.policy.PolicyFactory`.
-
-    Args:
-        agent: plays until then.
-        plays: number of plays that are left when it begins. More than three take seconds in the full solitaire.
-        lost_value: value of a lost round.
-    """
-
-    agent: Agent
-    plays: int = 3
-    lost_value: float = 0.0
-
-    def for_rules(self, rules: BaseRules) -> Policy:
-        """Return the policy for a game.
-
-        Raises:
-            ValueError: for anything but the solitaire, or if the agent does not play it.
-        """
-        if not isinstance(rules, Rules) or rules.num_players != 1:
-            raise ValueError(f"this agent plays the solitaire, got rules for {rules.num_players} players")
-        policy = policy_for(self.agent, rules)
-        kind = _ValuedEndgamePolicy if hasattr(policy, "action_values") else _EndgamePolicy
-        return kind(policy, rules, self.plays, self.lost_value)
-
-
-class _EndgamePolicy:
-    """The policy of `Endgame`; a `quincunx_env.core.policy.Policy`."""
-
-    def __init__(self, policy: Any, rules: Rules, plays: int, lost_value: float) -> None:
-        self.policy = policy
-        self.rules = rules
-        self.plays = plays
-        self.lost_value = lost_value
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]."""
-        late, chosen = self._late(observation), np.empty(len(mask), np.int64)
-        if not late.all():
-            chosen[~late] = self.policy(_rows(observation, ~late), mask[~late], rng)
-        for row in np.flatnonzero(late):
-            chosen[row] = ties.best(self._exact_values(observation, row))[0]
-        return chosen
-
-    def _late(self, observation: Pieces) -> Bools:
-        late: Bools = self.rules.num_plays - observation["order"].max(axis=1) <= self.plays
-        return late
-
-    def _exact_values(self, observation: Pieces, row: int | np.integer[Any]) -> Values:
-        position: Any = {name: piece[row] for name, piece in observation.items()}
-        # Values do not depend on the pile.
-        games = resample(observer_for(self.rules), position, np.random.default_rng(0))
-        return action_values(games, self.lost_value)
-
-
-class _ValuedEndgamePolicy(_EndgamePolicy):
-    """Policy of `Endgame` around a `quincunx_env.core.policy.ValuedPolicy`. It is itself a `ValuedPolicy`."""
-
-    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
-        """Return values of all actions, float64 [n, A].
-
-        They are exact where few plays are left, and otherwise the agent's.
-        """
-        late, values = self._late(observation), np.empty(mask.shape)
-        if not late.all():
-            values[~late] = self.policy.action_values(_rows(observation, ~late), mask[~late], rng)
-        for row in np.flatnonzero(late):
-            values[row] = self._exact_values(observation, row)[0]
-        return values
-
-
-def _rows(observation: Pieces, rows: Bools) -> Pieces:
-    return {name: piece[rows] for name, piece in observation.items()}
