@@ -16,7 +16,6 @@ import quincunx_env.arena
 from docs import generalisation
 from docs.pictures import rules_in_pictures
 from quincunx_env import Rules, quincunx
-from quincunx_env.arena import interquartile_mean
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.observation import Observer
@@ -24,12 +23,11 @@ from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import VARIANTS, percent
-from train.td_lambda.results import minutes, reached, seeds, stored_runs
+from train.td_lambda.results import RESULTS, minutes, reached, seeds, stored_runs
 from train.td_lambda.settings import SETTINGS
 
 HERE = Path(__file__).parent
 QUICK_START = HERE / "quick_start.py"
-BENCHMARK = HERE / "benchmark"
 TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
 
 MISSING = "\N{EN DASH}"
@@ -127,41 +125,16 @@ def _score(result: TaskResult) -> str:
     return percent(result.score.value) if result.task.opponent else f"{result.score.value:.1f}"
 
 
-def learning() -> str:
-    """List learning results of the benchmark, and show their figure."""
+def learners() -> str:
+    """List stored training runs of tasks of the benchmark, by command."""
     rows = []
-    for name, method in _methods().items():
-        final = [row for row in _rows(BENCHMARK / f"{name}.csv") if row["domain"] == "benchmark"]
-        means = np.array([float(row["mean"]) for row in final])
-        scores = [[TASKS["solitaire"].normalised(Estimate(each, each, each)).value] for each in means.tolist()]
-        rows.append(
-            (
-                method["label"],
-                method["track"],
-                str(len(final)),
-                *_cells(Estimate.of_mean(means)),
-                percent(_mean(final, "lost")),
-                *_cells(interquartile_mean(scores), ".3f"),
-            )
-        )
-    header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
-    figure = "![Learning curves](benchmark/learning_curves.png)\n"
-    return f"{markdown_table(header, rows)}\n\n{figure}"
-
-
-def learning_commands() -> str:
-    """List the commands of seed 0 of the learning results."""
-    lines = []
-    for method in _methods().values():
-        note = f" ({method['note']})" if "note" in method else ""
-        lines.append(f"- {method['label']}, {method['track']}: `{method['command']}`{note}\n")
-    return "".join(lines)
-
-
-def _methods() -> dict[str, dict[str, str]]:
-    """Return the methods with results, by the names of their files."""
-    methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
-    return {name: method for name, method in methods.items() if (BENCHMARK / f"{name}.csv").exists()}
+    for folder in sorted(path for path in RESULTS.iterdir() if path.is_dir()):
+        runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+        if runs[0]["benchmark"].keys() <= TASKS.keys():
+            command = re.sub(r" --(no-progress|(seed|name) \S+)", "", runs[0]["command"])
+            steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
+            rows.append((f"`{command}`", str(len(runs)), f"{steps:,.0f}", f"{time:.1f} min", reached(runs)))
+    return markdown_table(("command", "seeds", "environment steps", "processor time", "score"), rows)
 
 
 def rules() -> str:
@@ -194,8 +167,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "agents": agents,
     "benchmark": benchmark_baselines,
     "generalisation": generalisation.table,
-    "learning": learning,
-    "learning-commands": learning_commands,
+    "learners": learners,
     "quick-start-script": quick_start_script,
     "rules": rules,
     "settings": settings,

@@ -1,7 +1,5 @@
 """Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
-import json
-
 from docs import generalisation
 from docs.figures import pages_with_figures
 from docs.pages import pages
@@ -16,7 +14,6 @@ from docs.pictures import (
     games,
     many_games,
 )
-from train.collect import FOLDER, write_summaries
 
 if __name__ == "__main__":
     for path, text in (pages() | pages_with_figures() | games()).items():
@@ -24,7 +21,6 @@ if __name__ == "__main__":
         path.write_text(text, encoding="utf-8")
     draw_learning_curve(CURVE)
     CURVE.with_suffix(".csv").unlink()  # from docs/training
-    write_summaries(FOLDER, json.loads((FOLDER / "methods.json").read_text(encoding="utf-8")))
     generalisation.draw(generalisation.PICTURE)
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())

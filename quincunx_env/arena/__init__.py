@@ -9,20 +9,17 @@ The deal is the unit of every interval: games of one deal, from different seats,
 - `evaluate`: one policy at the solitaire; `evaluate_all`: several, in parallel and resumable.
 - `compare`: policies against each other on paired deals, every deal played from every seating.
 - `tournament`: round robin with Bradley-Terry ratings, in parallel and resumable.
-- `report`: aggregate figures of several training runs of each agent.
-- `interquartile_mean`: of the scores of several runs in several tasks, as rliable computes it.
 - `explain`: values of the plays in a position, as a policy estimates them.
 - `seconds_per_action`: processor time of policies.
 - `resolve`: policies by name.
 
 ``quincunx evaluate --help`` and the like offer them on the command line. Games can be played with the package alone;
-intervals, ratings, reports, pictures and the command line need the extra ``arena``.
+intervals, ratings, pictures and the command line need the extra ``arena``.
 """
 
 from quincunx_env.arena.comparison import Comparison, compare
 from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.explanation import explain
-from quincunx_env.arena.reporting import Report, interquartile_mean, report
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import Tournament, tournament
@@ -36,16 +33,13 @@ __all__ = [
     "Evaluation",
     "Policy",
     "PolicyFactory",
-    "Report",
     "Tournament",
     "adjusted_mean",
     "compare",
     "evaluate",
     "evaluate_all",
     "explain",
-    "interquartile_mean",
     "plot",
-    "report",
     "resolve",
     "seconds_per_action",
     "table",

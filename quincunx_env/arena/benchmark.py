@@ -39,12 +39,6 @@ VERSION = "v0"
 FIRST_FINAL_DEAL = 100_000
 """Number of the first ``benchmark`` deal of final figures. Only the leaderboard uses these deals, too."""
 
-STEPS = (1_000_000, 10_000_000, 100_000_000)
-"""Tracks of learning agents: environment steps of training, all of them counted, over all games and seats."""
-
-MIN_SEEDS = 5
-"""Training runs with different seeds that a learning result needs."""
-
 BASELINES = package_file("quincunx_env.arena", "benchmark.csv")
 """Stored results of baseline policies; written by `write_results`.
 

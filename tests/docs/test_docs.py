@@ -54,6 +54,25 @@ def test_generated_pages_and_tables_are_up_to_date() -> None:
     assert {place[1] for text in tables.values() for place in PLACE.findall(text)} == {*FIGURES}
 
 
+def test_learners_are_the_stored_runs_of_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for each folder of ``docs/training``, whatever the script; the mini variant is not a task."""
+    pytest.importorskip("sb3_contrib")
+    from docs import figures
+
+    for seed, (folder, variant, mean) in enumerate(
+        (("ppo", "solitaire", 130), ("ppo", "solitaire", 134), ("mini", "mini", 50))
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        result = {"mean": mean, "mean_low": mean - 2, "mean_high": mean + 2}
+        command = f"python -m train.ppo --seed {seed} --name ppo-{seed} --policy mlp --no-progress"
+        run = {"command": command, "steps": 1000 * seed, "seconds": {"all": 60}, "benchmark": {variant: result}}
+        (tmp_path / folder / f"{seed}.json").write_text(json.dumps(run))
+    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    assert figures.learners().splitlines()[2:] == [
+        "| `python -m train.ppo --policy mlp` | 2 | 500 | 1.0 min | 132.0 (106.6 to 157.4) |"
+    ]
+
+
 def test_the_readme_shows_the_table_of_the_quick_start() -> None:
     tables = [
         re.findall(r"^\| agent \| deals .*\n(?:\|.*\n)+", text_of(ROOT / page), re.MULTILINE)
