@@ -1,16 +1,12 @@
 """Ends of programs: one line for an error, and an exit status."""
 
-import os
 import re
 import signal
-import socket
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,10 +14,6 @@ from quincunx_env.utils.extras import needs_extra
 
 ERROR = 2
 """Exit status for errors that the message explains, as for a wrong command line."""
-
-
-AT_ONCE = 0.2
-"""Seconds within which several signals count as one: ``timeout`` sends SIGTERM to a process and to its group."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -58,18 +50,19 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
 
     The exit status is `ERROR` after errors of files (`OSError`: full disk, read-only folder, ...) and of the given
     kinds. It is 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions
-    are faults of the program and keep their traceback. A second signal ends the process wherever it is.
+    are faults of the program and keep their traceback.
 
     Args:
         kinds: other exceptions whose message explains the error.
         remedy: returns how to continue, which is appended to every message.
     """
     errors: tuple[type[Exception], ...] = (OSError, *kinds)
-    main_thread = threading.current_thread() is threading.main_thread()
-    previous = signal.signal(signal.SIGTERM, _terminate) if main_thread else None
+    previous = signal.getsignal(signal.SIGTERM)
+    outermost = threading.current_thread() is threading.main_thread() and previous is not _terminate
+    if outermost:
+        signal.signal(signal.SIGTERM, _terminate)
     try:
-        with _second_signal_ends() if main_thread else nullcontext():
-            yield
+        yield
     except BrokenPipeError:  # the reader of the output has seen enough: no error of the program
         raise
     except errors as error:
@@ -79,7 +72,7 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
     except KeyboardInterrupt:
         _end(_with(remedy, "interrupted"), 128 + signal.SIGINT)
     finally:
-        if main_thread:
+        if outermost:
             signal.signal(signal.SIGTERM, previous)
 
 
@@ -87,36 +80,8 @@ def _with(remedy: Callable[[], str], message: str) -> str:
     return "; ".join(filter(None, (message, remedy())))
 
 
-if hasattr(os, "register_at_fork"):  # otherwise signals of a fork would be the parent's, too
-    os.register_at_fork(after_in_child=partial(signal.set_wakeup_fd, -1))
-
-
-@contextmanager
-def _second_signal_ends() -> Iterator[None]:
-    """End the process at a second signal, even in C code."""
-    reader, writer = socket.socketpair()
-    writer.setblocking(False)
-
-    def watch() -> None:
-        first = 0.0
-        while number := reader.recv(1):
-            if number[0] in (signal.SIGINT, signal.SIGTERM):
-                first = first or time.monotonic()
-                if time.monotonic() - first > AT_ONCE:
-                    os._exit(128 + number[0])
-        reader.close()
-
-    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        writer.close()
-
-
 def _terminate(number: int, frame: Any) -> NoReturn:
-    signal.signal(number, lambda *_: None)  # once is enough: ``timeout`` sends it to the process and to its group
+    signal.signal(number, signal.SIG_IGN)  # ``timeout`` sends it to the process and to its group
     raise Terminated
 
 
