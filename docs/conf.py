@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,7 @@ from docutils import nodes
 from sphinx.util.typing import stringify_annotation
 
 from quincunx_env import __version__, render
-from quincunx_env.arena import explain
+from quincunx_env.arena import evaluate, explain
 from quincunx_env.arena.games import Games
 from quincunx_env.render.replay_page import replay_page
 
@@ -106,7 +107,9 @@ def complete_page(app: Any, page: str, template: str, context: dict[str, Any], d
 def write_games(app: Any, error: Exception | None) -> None:
     """Write the replay player, and the picture for previews of links."""
     if error is None and app.builder.format == "html":
-        games = Games.read(Path(__file__).parent / "leaderboard" / "value.npz")
+        with TemporaryDirectory() as folder:
+            evaluate("value", 3, records=Path(folder, "value.npz"))
+            games = Games.read(Path(folder, "value.npz"))
         page = replay_page(
             [games.record(number) for number in range(3)],
             values=lambda game: explain("value", game),

@@ -7,8 +7,7 @@ DealRange(domain='benchmark', first=100000, count=10000)
 
 Results of different authors can be compared. A policy is trained on deals of the domain ``play`` with any seeds, and
 selected on ``validation`` deals. It is measured once on the ``benchmark`` deals of `Task.final`; a slow search on
-`Task.search`. Figures elsewhere in the documentation, except the leaderboard, use ``benchmark`` deals below
-`FIRST_FINAL_DEAL`.
+`Task.search`. Figures elsewhere in the documentation use ``benchmark`` deals below `FIRST_FINAL_DEAL`.
 
 A score is normalised to 0 for uniformly random play and 1 for the reference policy, from the stored results of both,
 `BASELINES`. Tasks of generalisation: `quincunx_env.arena.generalisation`. The protocol in words: ``docs/benchmark.md``.
@@ -37,7 +36,7 @@ VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
 
 FIRST_FINAL_DEAL = 100_000
-"""Number of the first ``benchmark`` deal of final figures. Only the leaderboard uses these deals, too."""
+"""Number of the first ``benchmark`` deal of final figures."""
 
 BASELINES = package_file("quincunx_env.arena", "benchmark.csv")
 """Stored results of baseline policies; written by `write_results`.
@@ -135,12 +134,6 @@ def task_of(name: str) -> Task:
         known = [*TASKS, *(other for spec in GAMES.values() for other in spec.generalisation)]
         raise ValueError(f"unknown task {name!r}; the tasks are {', '.join(known)}")
     return TASKS.get(name) or OTHER_RULES[name]
-
-
-def on_deals_of_a_task(config: MatchConfig) -> bool:
-    """Return whether an evaluation is on a split of the solitaire task. Other deals may have been chosen."""
-    task = TASKS["solitaire"]
-    return DealRange(config.domain, config.first, config.deals) in (task.final, task.search)
 
 
 @dataclass(frozen=True)
@@ -295,13 +288,3 @@ def baselines() -> dict[tuple[str, str], TaskResult]:
 def other_baselines() -> dict[tuple[str, str], TaskResult]:
     """Return the stored results of `OTHER_RULES`, by task and policy."""
     return {(each.task.name, each.policy): each for each in read_results(OTHER_BASELINES)}
-
-
-def best_known(rules: BaseRules) -> TaskResult | None:
-    """Return the best stored solitaire result for these rules, or None.
-
-    None means that there is no task of these rules. The players saw no hidden card. A mean above it needs an
-    explanation: numbered deals are public, and a player who knows the pile scores more.
-    """
-    results = [each for each in baselines().values() if each.task.opponent is None and each.task.rules == rules]
-    return max(results, key=lambda each: each.score.value, default=None)

@@ -2,7 +2,7 @@
 
 A file holds a whole evaluation, comparison or tournament, or a chunk of an interrupted one. It needs no cards: the
 number, the domain and the rules give the deal, and the actions give the game.
-`quincunx_env.submissions.verification` replays them.
+`quincunx_env.arena.verification` replays them.
 
 A file is an ``.npz`` of NumPy with five arrays over the G games of all lineups, in this order:
 
@@ -14,7 +14,7 @@ A file is an ``.npz`` of NumPy with five arrays over the G games of all lineups,
 | ``lost`` | bool [G] | whether the hand ran out in the solitaire; False for several players |
 | ``actions`` | uint16 [sum of ``lengths``] | the actions, game after game |
 
-``quincunx verify --show FILE`` prints the header::
+``Games.read(FILE).header`` is the header::
 
     {"version": 1,
      "config":  {"game", "rules", "domain", "first", "deals", "seed", "chunk"},
@@ -48,7 +48,7 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
-from quincunx_env.policies import NAME, PolicyFile, definition, is_name, resolve
+from quincunx_env.policies import NAME, definition, is_name, resolve
 from quincunx_env.registry import GAMES
 from quincunx_env.utils import npz
 from quincunx_env.utils.errors import require_writable
@@ -134,7 +134,7 @@ class Games:
     Attributes:
         config: rules, deals and seeds.
         lineups: games of each lineup.
-        about: versions of the libraries, definitions of the policies and how they were given, for information.
+        about: versions of the libraries and definitions of the policies, for information.
         part: number of the only chunk whose games these are; None for all games.
     """
 
@@ -311,14 +311,8 @@ def write_games(
         "python": platform.python_version(),
         "machine": platform.machine(),
         "policies": {name: definition(resolve(policy)) for name, policy in policies.items()},
-        "given": {name: given for name, policy in policies.items() if (given := _given(policy)) not in ("", name)},
     }
     Games(config, tuple(lineups), about).write(path)
-
-
-def _given(policy: Agent | str) -> str:
-    """Name a policy as a command line does. A file has no folder; a policy that only a program can name has no name."""
-    return policy if isinstance(policy, str) else Path(policy.path).name if isinstance(policy, PolicyFile) else ""
 
 
 def most_actions(rules: BaseRules) -> int:

@@ -51,7 +51,7 @@ class MatchConfig:
 
     Raises:
         ValueError: if the rules are not a ``Rules``, if there are too few deals for an interval, none or too many in a
-            chunk, for negative or fractional numbers, or for a seed with sealed deals.
+            chunk, or for negative or fractional numbers.
     """
 
     rules: BaseRules
@@ -61,7 +61,7 @@ class MatchConfig:
     deals: int = 1000
     """Number of deals."""
     seed: int = 0
-    """Seed of the policies' generators, see `generator`; 0 with sealed deals."""
+    """Seed of the policies' generators, see `generator`."""
     chunk: int = 250
     """Number of deals played side by side, which share a generator of each policy."""
 
@@ -77,8 +77,6 @@ class MatchConfig:
             raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
         if self.chunk > (most := MAX_CHUNK // self.rules.num_players):
             raise ValueError(f"a chunk has at most {most} deals of these rules, got {self.chunk}: choose a smaller one")
-        if self.domain == "sealed" and self.seed:
-            raise ValueError(f"sealed deals give the seed of the generators, got seed={self.seed}: leave it out")
 
     @property
     def chunks(self) -> range:
@@ -91,11 +89,8 @@ class MatchConfig:
         return self.first + np.arange(start, end)
 
     def generator(self, chunk: int, policy: int) -> np.random.Generator:
-        """Make a policy's generator in a chunk, seeded ``[seed, chunk, policy]``.
-
-        With sealed deals the number of the first deal takes the place of the seed, which is therefore random, too.
-        """
-        return np.random.default_rng([self.first if self.domain == "sealed" else self.seed, chunk, policy])
+        """Make a policy's generator in a chunk, seeded ``[seed, chunk, policy]``."""
+        return np.random.default_rng([self.seed, chunk, policy])
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields and the name of the game, as JSON values."""

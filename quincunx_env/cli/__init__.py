@@ -30,16 +30,14 @@ COMMANDS = {
     "evaluate": Command("evaluate", "evaluate policies at the solitaire on numbered deals"),
     "compare": Command("evaluate", "compare policies for several players on paired deals"),
     "tournament": Command("evaluate", "hold a round robin with ratings"),
-    "seal": Command("verify", "open a season on sealed deals, hand in policies, or withdraw them"),
     "verify": Command("verify", "replay all games of files written with --records, and check their figures"),
-    "leaderboard": Command("verify", "write a page with the results of verified files"),
     "benchmark": Command("tasks", "list the tasks of the standard benchmark, or evaluate policies on one"),
 }
 """The subcommands by name, in the order in which they are listed."""
 
 REST = 'A policy is an agent, "module:attribute" or a file. More commands and extras: quincunx --all'
 
-RARE = {"seal", "verify", "leaderboard"}
+RARE = {"verify"}
 """Subcommands that the overview leaves out without ``--all``."""
 
 HELP = """\

@@ -9,7 +9,6 @@ A policy is a registered name, ``module:attribute``, or the path of a file (weig
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
     quincunx evaluate heuristic value search --deals 10 --times
     quincunx evaluate greedy --records greedy.npz
-    quincunx evaluate --sealed season-1.secret.json season-1/policies/* --records season-1/games.npz
 
 A directory of results holds figures (``result.json``), tables (``result.md``) and a plot (``result.png``). Evaluations
 and tournaments also store the results of single games there: the same command resumes an interrupted run.
@@ -29,7 +28,7 @@ from tqdm.auto import tqdm
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
-from quincunx_env.arena.matches import MatchConfig, raised_by_policy
+from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.cli.options import (
@@ -47,20 +46,15 @@ from quincunx_env.cli.options import (
 )
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, NotFiniteError
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import PolicyFileError, by_display_name, load_path, split_name
+from quincunx_env.policies import by_display_name, load_path, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
-from quincunx_env.submissions import seasons
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically, write_text
 from quincunx_env.utils.markdown import markdown_table
 from quincunx_env.utils.processes import worker_processes
-
-_BY_POLICY = (IllegalAction, NotFiniteError, PolicyFileError)
-"""Errors of a policy; others have the note of `raised_by_policy`."""
 
 
 @dataclass(kw_only=True)
@@ -119,53 +113,22 @@ class Evaluate(_Options):
 
     lost_value: float = 0.0
     """value of a lost round"""
-    sealed: Path | None = None
-    """secret that 'quincunx seal new' wrote: play its sealed deals; the policies are files *.safetensors and *.onnx;
-    the results show the secret"""
     workers: Workers = field(default_factory=cores)
     ray: Ray = None
     out: Out = Path("runs/evaluate")
-
-    @property
-    def named(self) -> dict[str, Agent | str]:
-        """The policies by their names in tables. On sealed deals these are the names of their files."""
-        return super().named if self.sealed is None else {**seasons.policy_files(self.policies)}
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results.
 
         Raises:
-            ValueError: if --lost-value is not finite, or if deals are named that the secret determines.
+            ValueError: if --lost-value is not finite.
         """
         require_writable(self.out)
         if not math.isfinite(self.lost_value):
             raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
-        if self.sealed is not None:
-            for option, default in {**DEALS, "lost_value": 0.0, "rules": Rules()}.items():
-                if getattr(self, option) != default:
-                    raise ValueError(f"--{option.replace('_', '-')} follows from the secret of --sealed: leave it out")
-            secret = seasons.Secret.read(self.sealed)
-            self.lost_value = secret.lost_value
-            for option in ("rules", *DEALS):
-                setattr(self, option, getattr(secret.config, option))
         with resumed_by(command):
-            options: dict[str, Any] = {
-                "lost_value": self.lost_value,
-                "out": self.out,
-                "workers": self.workers,
-                "ray": self.ray,
-            }
-            play: Callable[..., Any] = partial(evaluate_all, **self.keywords, **options)
-            named = self.named
-            for name in [*named] if self.sealed is not None else []:
-                try:
-                    play({name: named[name]}, records=None)  # `out` keeps the games
-                except Exception as error:
-                    if not (isinstance(error, _BY_POLICY) or raised_by_policy(error)):
-                        raise
-                    print(f"{name} cannot play: {seasons.one_line(error)}")
-                    del named[name]
-            results = play(named)
+            options: dict[str, Any] = {"lost_value": self.lost_value, "workers": self.workers, "ray": self.ray}
+            results = evaluate_all(self.named, **self.keywords, **options, out=self.out)
             figures = {name: result.to_json() for name, result in results.items()}
             note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
             _write(self, command, table(results), note, {"evaluations": figures}, partial(plot, results))

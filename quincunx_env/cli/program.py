@@ -9,11 +9,7 @@ from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.cli.options import GameOptions
 from quincunx_env.cli.parser import parse
 from quincunx_env.policies import UntrustedFileError
-from quincunx_env.submissions.verification import VerificationError
 from quincunx_env.utils.errors import fail, one_line_errors
-
-FALSE = 1
-"""Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
 
 
 def resumed_by(line: str) -> AbstractContextManager[None]:
@@ -33,8 +29,6 @@ def run(command: type[Any], description: str | None, name: str, arguments: Seque
             if isinstance(options, GameOptions):
                 options.refuse_other_game(arguments)
             options.run(line)
-        except VerificationError as error:
-            fail(error, FALSE)
         except UntrustedFileError as error:
             fail(f"{error}: {line} --trust")
         except (ValueError, ImportError) as error:

@@ -19,16 +19,14 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.utils.notebook import shown_as
 
-Domain = Literal["play", "validation", "benchmark", "sealed"]
+Domain = Literal["play", "validation", "benchmark"]
 
-DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2, "sealed": 3}
+DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2}
 """Sets of deals by purpose.
 
 - ``play``: for all environments.
 - ``benchmark``: for final results in the arena, never used for training or tuning.
 - ``validation``: for evaluation during training and for model selection.
-- ``sealed``: for final results on deals that no policy can know (`quincunx_env.submissions.seasons`). The seed of the
-  first deal is a secret of 62 random bits, the seed of each further deal is one more.
 """
 
 MAX_SEED = 2**63

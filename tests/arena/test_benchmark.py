@@ -14,13 +14,11 @@ from quincunx_env.arena.benchmark import (
     DealRange,
     TaskResult,
     baselines,
-    best_known,
     evaluate_on_task,
     read_results,
     write_results,
 )
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.quincunx.rules import Rules
 
 pytest.importorskip("scipy")
 
@@ -30,7 +28,7 @@ OTHER_FIGURES = [
     *(ROOT / "docs" / f"{page}.md" for page in ("rllib", "training")),
     *ROOT.glob("agents/quincunx_agents/networks/weights/*.json"),
 ]
-"""Files with figures from other deals; the leaderboard is made of results on the final ones."""
+"""Files with figures from other deals than the final ones."""
 
 ALL = pytest.mark.parametrize("name", TASKS)
 
@@ -141,10 +139,3 @@ def test_other_files_and_rows_cut_short_are_refused_and_kept(content: str, tmp_p
     with pytest.raises(ValueError, match=r"results.csv holds no results of the tasks v0: "):
         write_results(path, [])
     assert path.read_text(encoding="utf-8") == content
-
-
-def test_the_best_known_result_is_the_highest() -> None:
-    best = best_known(Rules())
-    assert best is not None
-    assert best.score.value == max(each.score.value for (task, _), each in baselines().items() if task == "solitaire")
-    assert best_known(Rules(num_players=2)) is best_known(Rules(flush=True)) is None

@@ -17,25 +17,25 @@ from quincunx_env.arena import compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import games as module
 from quincunx_env.arena.games import DTYPES, Games, most_actions
 from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.verification import verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES
 from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.submissions.verification import verify
 from quincunx_env.utils import npz
 
 pytest.importorskip("scipy.stats")
 pytest.importorskip("choix")
 
 
-def unseal(content: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Header and arrays."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         arrays = dict(file)
     return json.loads(arrays.pop("header").tobytes()), arrays
 
 
-def seal(header: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+def pack(header: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """A file as the documentation describes it, with the right checksums."""
     text = header if isinstance(header, str) else json.dumps(header)
     return npz.pack({"header": np.frombuffer(text.encode(), np.uint8), **arrays})
@@ -64,7 +64,7 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def test_the_format_is_the_documented_one(content: bytes) -> None:
-    header, arrays = unseal(content)
+    header, arrays = unpack(content)
     games = Games.from_bytes(content)
     assert header["version"] == 1
     assert header["config"] == games.config.to_json()
@@ -107,9 +107,9 @@ def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> No
 
 
 def test_options_that_were_added_later_have_their_defaults(content: bytes) -> None:
-    header, arrays = unseal(content)
+    header, arrays = unpack(content)
     del header["config"]["rules"]["mini"]
-    older = Games.from_bytes(seal(header, arrays))
+    older = Games.from_bytes(pack(header, arrays))
     assert older.config == Games.from_bytes(content).config
 
 
@@ -176,17 +176,17 @@ def test_every_action_fits() -> None:
 
 def damaged_files(content: bytes) -> dict[bytes, str]:
     """Contents that are refused, and part of the message."""
-    header, arrays = unseal(content)
+    header, arrays = unpack(content)
     files = members(content)
 
     def changed(part: str, **values: Any) -> bytes:
-        return seal(header | {part: header[part] | values}, arrays)
+        return pack(header | {part: header[part] | values}, arrays)
 
     def lineup(**values: Any) -> bytes:
-        return seal(header | {"lineups": [header["lineups"][0] | values]}, arrays)
+        return pack(header | {"lineups": [header["lineups"][0] | values]}, arrays)
 
     def other(name: str, array: npt.NDArray[Any]) -> bytes:
-        return seal(header, arrays | {name: array})
+        return pack(header, arrays | {name: array})
 
     def file(name: str, change: Callable[[bytes], bytes]) -> bytes:
         return zipped(files | {name: change(files[name])})
@@ -206,26 +206,25 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         content[:middle] + b"0" + content[middle + 1 :]: damaged,
         content + b"0": f"{damaged}: there is something between the arrays",
         content.replace(b"PK\1\2", b"0" * 9 + b"PK\1\2", 1): damaged,
-        seal(header | {"version": 2}, arrays): "version 2 of the format, this package reads version 1",
-        seal(header | {"version": True}, arrays): "the header has no 'version' of type int",
-        seal("{", arrays): "the header is not JSON",
-        seal("[" * 100_000, arrays): "the header is not JSON",
-        seal("\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), arrays): "the header is not JSON",
-        seal({"version": 1}, arrays): "the header has no 'config' of type dict",
-        seal(json.dumps("x" * 2**20), arrays): "the header has more than 1048576 bytes",
+        pack(header | {"version": 2}, arrays): "version 2 of the format, this package reads version 1",
+        pack(header | {"version": True}, arrays): "the header has no 'version' of type int",
+        pack("{", arrays): "the header is not JSON",
+        pack("[" * 100_000, arrays): "the header is not JSON",
+        pack("\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), arrays): "the header is not JSON",
+        pack({"version": 1}, arrays): "the header has no 'config' of type dict",
+        pack(json.dumps("x" * 2**20), arrays): "the header has more than 1048576 bytes",
         changed("config", game="chess"): "the game is one of quincunx, spiral, got 'chess'",
-        changed("config", domain="mine"): "the domain is one of play, benchmark, validation, sealed, got 'mine'",
+        changed("config", domain="mine"): "the domain is one of play, benchmark, validation, got 'mine'",
         changed("config", deals=True): "the header has no 'deals' of type int",
         changed("config", deals=10**7): "at most 1000000 games, got 10000000 deals",
         changed("config", deals=1): "deals must be an integer of at least 2",
         changed("config", seed=-(10**4000)): "seed must be an integer of at least 0, got -1000",
         changed("config", first=2**63): "the number of a deal is at most",
         changed("config", chunk=60_000): "a chunk has at most 10000 deals of these rules, got 60000: choose a smaller",
-        changed("config", domain="sealed", seed=1): "sealed deals give the seed of the generators, got seed=1",
         changed("config", rules=rules | {"jokers": True}): "has other rules than",
         changed("config", rules=rules | {"flush": 1}): "flush must be True or False, got 1",
-        seal(header | {"part": 1}, arrays): "the number of a chunk is from 0 to 0, got 1",
-        seal(header | {"part": "0"}, arrays): "the header has no 'part' of type int",
+        pack(header | {"part": 1}, arrays): "the number of a chunk is from 0 to 0, got 1",
+        pack(header | {"part": "0"}, arrays): "the header has no 'part' of type int",
         lineup(policies=[]): "the seats [0] do not number the 0 policies",
         lineup(policies=["a\nb"]): "1 to 1000 printable characters",
         lineup(policies=["a" * 1001]): "1 to 1000 printable characters",
@@ -236,8 +235,8 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         lineup(games=-1): "a lineup has at most 1000000 games, got -1",
         lineup(games=10**7): "a lineup has at most 1000000 games, got 10000000",
         lineup(games=11): "11 games need lengths of shape (11,), got (10,)",
-        seal(header | {"lineups": []}, arrays): "at least one lineup",
-        seal(header | {"lineups": [header["lineups"][0] | {"games": 10**6}] * 2}, arrays): "at most 1000000 games",
+        pack(header | {"lineups": []}, arrays): "at least one lineup",
+        pack(header | {"lineups": [header["lineups"][0] | {"games": 10**6}] * 2}, arrays): "at most 1000000 games",
         other("lengths", arrays["lengths"][:-1]): announced,
         other("totals", arrays["totals"][:, 0]): f"{announced} totals of shape (10, 1), got (10,)",
         other("lost", arrays["lost"][:-1]): announced,
@@ -277,10 +276,10 @@ def test_files_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
 def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "two.npz"
     compare(["greedy", "uniform"], 2, records=path)
-    header, arrays = unseal(path.read_bytes())
+    header, arrays = unpack(path.read_bytes())
     header["lineups"][0]["policies"] = ["greedy", "greedy"]
     with pytest.raises(RecordError, match="do not number the 2 policies"):
-        Games.from_bytes(seal(header, arrays))
+        Games.from_bytes(pack(header, arrays))
 
 
 @pytest.mark.parametrize(("players", "most"), [(1, 10_000), (2, 5_000), (4, 2_500)])
@@ -312,9 +311,9 @@ def test_no_flipped_bit_beside_the_arrays_is_read(tmp_path: Path) -> None:
 
 def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by arrays larger than the games, nor by members larger than the directory says."""
-    header, arrays = unseal(content)
+    header, arrays = unpack(content)
     many = np.zeros(15_000_000, np.uint16)
-    large = seal(header, arrays | {"actions": many})
+    large = pack(header, arrays | {"actions": many})
     assert len(large) < 40_000
     announced = header | {"lineups": [header["lineups"][0] | {"games": 10**6}]}
     files = members(content)
@@ -327,7 +326,7 @@ def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pyt
     try:
         for damaged, message in (
             (large, "actions are needed, got the shape"),
-            (seal(announced, arrays | {"actions": many}), "1000000 games need lengths of shape"),
+            (pack(announced, arrays | {"actions": many}), "1000000 games need lengths of shape"),
         ):
             tracemalloc.reset_peak()
             before = tracemalloc.get_traced_memory()[0]

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import re
 import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +12,6 @@ import pytest
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import compare, evaluate
-from quincunx_env.arena.benchmark import baselines
 from quincunx_env.arena.games import Games
 from quincunx_env.quincunx.rules import Rules
 from tests.cli.conftest import Command
@@ -30,18 +28,7 @@ def test_the_command_line(quincunx: Command) -> None:
     compared = "compare greedy random=uniform --deals 20 --num-players 3 --start open"
     quincunx(f"{compared} --out three --records three.npz")
     quincunx("tournament greedy uniform --deals 20 --workers 1 --flush --records held.npz")
-    printed = quincunx("verify alone.npz three.npz --rerun greedy random=uniform --positions 40")
-    for part in (
-        "| 0 to 19 | rerun |",
-        "| 0 to 19 | rerun, 1 of 1 chunks asked again |",
-        "alone.npz: random: 1 of 1 chunks asked again, all equal",
-        "60 games replayed; rerun: greedy",
-    ):
-        assert part in printed
-    shown = json.loads(quincunx("verify --show alone.npz"))
-    assert shown == json.loads(json.dumps(Games.read("alone.npz").header))
-    printed = quincunx("leaderboard alone.npz three.npz held.npz --rerun greedy --page board.md")
-    assert printed == "wrote board.md and board.png\n"
+    quincunx("verify alone.npz three.npz held.npz")
     evaluation = json.loads(Path("runs/evaluate/result.json").read_text())
     assert evaluation.keys() == {"command", "evaluations"}, "no times"
     assert evaluation["evaluations"]["random"] == evaluate(uniform, 20).to_json()
@@ -52,24 +39,6 @@ def test_the_command_line(quincunx: Command) -> None:
     ratings = json.loads(Path("runs/tournament/result.json").read_text())["ratings"]
     assert ratings["greedy"]["value"] > 0
     assert Path("runs/tournament/result.png").exists()
-    page = Path("board.md").read_text()
-    assert page.startswith("# Leaderboard\n")
-    for part in ("## Solitaire\n", "## 3 players, start open\n", "## 2 players, flush\n", "| greedy | "):
-        assert part in page
-    assert "| 0 to 19 | replayed |" in page
-    assert "`quincunx leaderboard alone.npz three.npz held.npz --rerun greedy --page" in page
-    assert Path("board.png").exists()
-    for played, file in (
-        ("evaluate greedy random=uniform --deals 20", "alone.npz"),
-        ("compare greedy random=uniform --num-players 3 --start open --deals 20", "three.npz"),
-        ("compare greedy uniform --flush --deals 20", "held.npz"),
-    ):
-        assert f"`quincunx {played} --records {file}`" in page
-    alone = page.split("## Baselines of the task solitaire\n")[1]
-    value = baselines()["solitaire", "value"]
-    assert f"| value | {value.deals.count} | {value.score.value:.1f} | " in alone
-    assert not re.search(r"^\| greedy \|", alone, re.MULTILINE), "a policy of the files that was asked again"
-    assert "## Baselines of the task 3-corners" not in page
 
 
 @pytest.mark.parametrize(
@@ -143,8 +112,6 @@ def test_results_that_cannot_be_written(quincunx: Command, folder: Path, monkeyp
         for command in ("compare greedy uniform", "evaluate greedy", "tournament greedy uniform"):
             message = quincunx.error(f"{command} --out sub/runs --deals 4")
             assert message == "nothing can be written to sub/runs (Permission denied): choose another folder with --out"
-        message = quincunx.error("leaderboard none.npz --page sub/board.md")
-        assert message == "nothing can be written to sub (Permission denied): choose another folder with --page"
     assert not list(folder.iterdir())
 
     def fill(*_: object) -> NoReturn:

@@ -1,6 +1,5 @@
 """Generated documentation is up to date, and the site with the notebooks builds without a warning."""
 
-import dataclasses
 import json
 import os
 import re
@@ -28,7 +27,6 @@ from docs.pictures import (
 )
 from quincunx_env import Batch, Rules
 from quincunx_env.arena.evaluation import COLUMNS
-from quincunx_env.arena.games import Games
 from quincunx_env.render.svg import font
 from tests.clients.clients import MASKABLE_PPO
 from tests.docs import test_language as language
@@ -100,44 +98,6 @@ def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
         for variant, result in model_card(network)["benchmark"].items():
             assert result["deals"] >= 2000, f"{network}, {variant}"
             assert f"--deals {result['deals']}" in result["command"], f"{network}, {variant}"
-
-
-def test_the_leaderboard_is_that_of_its_files() -> None:
-    """Every row is in a stored file; `make test-slow` verifies all of them."""
-    pytest.importorskip("tyro")
-    from quincunx_env.cli.verify import LEGEND
-
-    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-    for path in sorted((ROOT / "docs" / "leaderboard").glob("*.npz")):
-        assert path.stat().st_size < 300_000
-        assert f" docs/leaderboard/{path.name} " in page.splitlines()[-1]
-        records = Games.read(path)
-        for lineup in records.lineups:
-            for name in lineup.policies:
-                assert f"| {name} | " in page
-            if len(lineup.policies) == 1:
-                assert f"| {lineup.policies[0]} | {lineup.claims['deals']} | {lineup.claims['mean']:.1f} | " in page
-    assert page.startswith("# Leaderboard\n\n## Solitaire\n\n| agent | "), "results come first"
-    assert page.partition("*Written by")[0].endswith(f"{LEGEND}\n")
-
-
-@pytest.mark.slow
-def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
-    pytest.importorskip("tyro")
-    from quincunx_env.cli import verify as program
-    from quincunx_env.submissions.leaderboard import sections, stored_baselines
-
-    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-    verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.npz")))).verified()
-    asked: Any = dict.fromkeys(re.findall(r"--rerun (.*)`", page)[0].split())
-    text = sections(verified, program.command_of) + stored_baselines(
-        dataclasses.replace(file, reruns=asked) for file in verified
-    )
-    label = re.compile(r"\| (replayed|rerun)(, \d+ of \d+ chunks asked again)?")
-    written, shown = (
-        [label.sub("| rerun", line) for line in each.splitlines() if line.startswith("|")] for each in (text, page)
-    )
-    assert written == shown
 
 
 def test_pictures_show_what_is_drawn_now() -> None:
@@ -291,7 +251,7 @@ def test_the_analysis_shows_no_missing_values_as_numbers() -> None:
 # --- Layout of the site ----------------------------------------------------------------------------------------------
 
 FRONT = ROOT / "docs" / "index.md"
-FOLLOWED = ("recipes", "libraries", "rllib", "openspiel", "language_models", "leaderboard", "submitting")
+FOLLOWED = ("recipes", "libraries", "rllib", "openspiel", "language_models")
 """Pages of a user's way that others link to."""
 
 

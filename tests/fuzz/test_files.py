@@ -14,11 +14,11 @@ from quincunx_agents.networks import policy, value
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.arena import evaluate_all
 from quincunx_env.arena.games import Games
+from quincunx_env.arena.verification import VerificationError, verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.quincunx import Batch, Rules
 from quincunx_env.registry import make_observer
-from quincunx_env.submissions.verification import VerificationError, verify
-from tests.arena.test_games import seal, unseal
+from tests.arena.test_games import pack, unpack
 from tests.fuzz.games import Played, by_position
 from tests.fuzz.harness import Fuzz
 from tests.fuzz.inputs import arrays, contents, junk, numbers, snapshots, texts
@@ -150,7 +150,7 @@ def test_forged_games(fuzz: Fuzz, tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     path = tmp_path / "two.npz"
     evaluate_all(["greedy", "uniform"], 3, records=path)
-    header, arrays = unseal(path.read_bytes())
+    header, arrays = unpack(path.read_bytes())
 
     def check(data: st.DataObject) -> None:
         try:
@@ -162,7 +162,7 @@ def test_forged_games(fuzz: Fuzz, tmp_path: Path) -> None:
         whole = forged[: len(forged) // arrays[name].itemsize * arrays[name].itemsize].view(arrays[name].dtype)
         shaped = whole.reshape(-1, *arrays[name].shape[1:])
         changed = arrays | data.draw(st.just({}) | st.just({name: shaped}))
-        records, error = fuzz.attempt(lambda: Games.from_bytes(seal(text, changed)))
+        records, error = fuzz.attempt(lambda: Games.from_bytes(pack(text, changed)))
         assert error is None or type(error) is RecordError
         if not error:
             results, error = fuzz.attempt(lambda: verify(records), VerificationError)

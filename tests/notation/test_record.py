@@ -119,7 +119,7 @@ def test_a_record_reads_like_this() -> None:
         ("ann, greedy", "ann", "these rules have 2 seats, got names for 1"),
         ("seed 0", "seed x", "line 4: a seed must read like 'seed 7 game 0 domain play'"),
         ("seed 0", "seed 9223372036854775808", "seed must be an integer from 0 to 2**63 - 1"),
-        ("domain play", "domain work", "domain must be one of play, benchmark, validation, sealed, got 'work'"),
+        ("domain play", "domain work", "domain must be one of play, benchmark, validation, got 'work'"),
         ("seed 0 game 0 domain play", "deal AM | CM", "line 4: a deal is written 'face-up cards | hand"),
         ("seed 0 game 0 domain play", "deal AM | CM | AS", "this deal does not fit the rules; missing:"),
         ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 cannot be read: 'AV at 0' is not a play: write card, row"),

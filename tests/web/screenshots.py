@@ -9,7 +9,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from quincunx_env import Rules
-from quincunx_env.arena import explain
+from quincunx_env.arena import evaluate, explain
 from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
@@ -22,7 +22,9 @@ GAP = 16
 
 def player(browser: Browser, out: Path) -> None:
     """The replay player in a window, light, and on a phone, dark."""
-    record = Games.read(DOCS / "leaderboard" / "value.npz").record(0)
+    with TemporaryDirectory() as folder:
+        evaluate("value", 2, first=100_000, records=Path(folder, "value.npz"))
+        record = Games.read(Path(folder, "value.npz")).record(0)
     content = replay_page([record], values=lambda game: explain("value", game), valued_by="value")
     shots = []
     for size, scheme in (({"width": 960, "height": 980}, "light"), (VIEWPORTS["phone"], "dark")):

@@ -72,7 +72,7 @@ def test_the_front_page_begins_with_code_and_plays_a_game(site: str, open_page: 
     player.locator('#position[aria-valuetext="1 of 12"]').wait_for()
 
 
-@pytest.mark.parametrize("page", ["index", "learn", "agents", "leaderboard", "training", "play"])
+@pytest.mark.parametrize("page", ["index", "learn", "agents", "training", "play"])
 def test_pages_fit_a_phone(site: str, open_page: OpenPage, page: str) -> None:
     opened = open_page("390x664")
     opened.goto(f"{site}/docs/{page}.html")
@@ -85,7 +85,7 @@ def test_pages_fit_a_phone(site: str, open_page: OpenPage, page: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_charts_have_the_ground_of_the_theme(site: str, open_page: OpenPage, scheme: str) -> None:
     opened = open_page("1280x800", color_scheme=scheme)
-    for page in ("training", "benchmark", "leaderboard", "optimal_play"):
+    for page in ("training", "benchmark", "optimal_play"):
         opened.goto(f"{site}/docs/{page}.html")
         chart = opened.locator('article img[src$=".png"]')
         assert ("invert" in chart.evaluate("image => getComputedStyle(image).filter")) == (scheme == "dark")

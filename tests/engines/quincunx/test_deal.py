@@ -1,7 +1,7 @@
 """Deals: as text, as values, and made from seeds.
 
-The deals made from seeds are frozen: ``tests/golden/deals.txt`` and ``sealed_deals.txt`` hold some of them. Only if
-they are meant to change, write the files anew with ``python -m tests.engines.quincunx.test_deal``.
+The deals made from seeds are frozen: ``tests/golden/deals.txt`` holds some of them. Only if
+they are meant to change, write the file anew with ``python -m tests.engines.quincunx.test_deal``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from quincunx_env.quincunx.rules import Rules
 from tests.variants import VARIANTS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "deals.txt"
-GOLDEN_SEALED = GOLDEN.with_name("sealed_deals.txt")
 
 # --- Golden deals ----------------------------------------------------------------------------------------------------
 
@@ -55,37 +54,23 @@ GOLDEN_DEALS: list[tuple[str, Domain, int, int, int]] = [
 ]
 """Rules, domain, seed, game, round."""
 
-SECRET = 2_718_281_828_459_045_235
-"""The secret of the golden sealed deals, of 62 bits."""
 
-SEALED_VARIANTS = ("solitaire" + FULL, "corners-3+match", "open-4" + FULL, "corners-4" + FULL, "open-2")
-
-SEALED_DEALS: list[tuple[str, Domain, int, int, int]] = [
-    *(("solitaire", "sealed", SECRET + number, 0, 0) for number in range(15)),
-    *((name, "sealed", SECRET + number, 0, 0) for number, name in enumerate(SEALED_VARIANTS, 15)),
-]
-"""Golden deals of the domain ``sealed``."""
-
-FILES = {GOLDEN: GOLDEN_DEALS, GOLDEN_SEALED: SEALED_DEALS}
-
-
-def golden_text(deals: list[tuple[str, Domain, int, int, int]]) -> str:
-    """The golden deals as a file holds them: for each a line with its parameters, and its cards."""
+def golden_text() -> str:
+    """The golden deals as the file holds them: for each a line with its parameters, and its cards."""
     blocks = []
-    for name, domain, seed, game, round in deals:
+    for name, domain, seed, game, round in GOLDEN_DEALS:
         deal = Deal.from_seed(VARIANTS[name], seed, game, round, domain)
         blocks.append(f"{name}: {domain}, seed {seed}, game {game}, round {round}\n{deal}\n")
     return "\n".join(blocks)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_deals_from_seeds_are_frozen(path: Path) -> None:
-    assert golden_text(FILES[path]) == path.read_text(encoding="utf-8")
-    deals = [line for line in path.read_text(encoding="utf-8").splitlines() if "|" in line]
-    assert len(set(deals)) == len(FILES[path]) == 20
+def test_deals_from_seeds_are_frozen() -> None:
+    text = GOLDEN.read_text(encoding="utf-8")
+    assert golden_text() == text
+    assert len({line for line in text.splitlines() if "|" in line}) == len(GOLDEN_DEALS) == 20
 
 
-@pytest.mark.parametrize(("name", "domain", "seed", "game", "round"), [*GOLDEN_DEALS, *SEALED_DEALS])
+@pytest.mark.parametrize(("name", "domain", "seed", "game", "round"), GOLDEN_DEALS)
 def test_golden_deals_come_through_every_interface(name: str, domain: Domain, seed: int, game: int, round: int) -> None:
     """`Deal`, `Game`, `Batch` and the array function deal the same cards."""
     rules = VARIANTS[name]
@@ -105,7 +90,7 @@ def test_golden_deals_come_through_every_interface(name: str, domain: Domain, se
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     rules=st.sampled_from(list(VARIANTS.values())),
-    domain=st.sampled_from(list(enumerate(("play", "benchmark", "validation", "sealed")))),
+    domain=st.sampled_from(list(enumerate(("play", "benchmark", "validation")))),
     words=st.tuples(st.integers(0, MAX_SEED - 1), st.integers(0, 10**6), st.integers(0, 3)),
 )
 def test_the_hash_in_plain_integers(rules: Rules, domain: tuple[int, Domain], words: tuple[int, int, int]) -> None:
@@ -145,7 +130,7 @@ def test_every_word_of_the_seed_matters() -> None:
     words = [(seed, game, round) for seed in range(12) for game in range(12) for round in range(4)]
     domains: tuple[Domain, ...] = get_args(Domain)
     deals = {Deal.from_seed(Rules(), *word, domain).cards for word in words for domain in domains}
-    assert len(deals) == 4 * len(words)
+    assert len(deals) == 3 * len(words)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**64, 1.0, "1", None, True, np.float64(3)])
@@ -167,7 +152,7 @@ def test_bad_numbers_of_games_and_rounds_are_refused(word: str, number: Any) -> 
 
 @pytest.mark.parametrize("domain", ["test", None, ["play"]], ids=repr)
 def test_unknown_domains_are_refused(domain: Any) -> None:
-    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, sealed, got"):
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got"):
         Deal.from_seed(Rules(), 0, domain=domain)
 
 
@@ -359,5 +344,4 @@ def test_face_up_cards_hands_and_pile_are_dealt_in_order() -> None:
 
 
 if __name__ == "__main__":
-    for path, deals in FILES.items():
-        path.write_text(golden_text(deals), encoding="utf-8")
+    GOLDEN.write_text(golden_text(), encoding="utf-8")

@@ -112,12 +112,6 @@ GOLDEN: dict[tuple[int, int, int, Domain], str] = {
         2,
         "benchmark",
     ): "2C | 6S 4S 8S 4C 5C KH KC 5H 3H 7H AC JD QH / 4H 6C 9S AH 6H 8C JS TH 8H 5S JC 2H 2D",
-    (
-        2_718_281_828_459_045_235,
-        0,
-        0,
-        "sealed",
-    ): "2C | 6H 5H AD 9H KD KC JS AC 4H 5S TD 2D QH / TC 5C AS JH 4C KS 9S 9D 6S 8D TS 8H KH",
 }
 """Seed, game, round, domain. Only if the deals are meant to change may these."""
 
