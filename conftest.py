@@ -18,7 +18,6 @@ NEEDS = {
     "playwright": ("tests/web",),
     "openenv": ("tests/openenv", "train/recipes/openenv_server.py"),
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
-    "minari": ("quincunx_env/adapters/minari.py",),
     "onnxruntime": ("agents/quincunx_agents/files/onnx.py",),
     "sphinx": ("docs/conf.py",),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),

@@ -72,7 +72,7 @@ nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(collections|concurrent|importlib|inspect|pathlib)\..*"),
     ("py:.*", r"quincunx_agents\..*"),  # most modules have no reference pages
-    ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
+    ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
     ("py:.*", r"pyspiel\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias

@@ -52,8 +52,6 @@ HEAVY = {
         "pygame",
         "thorvg_python",
         "safetensors",
-        "minari",
-        "h5py",
         "onnxruntime",
         "open_spiel",
         "pyspiel",

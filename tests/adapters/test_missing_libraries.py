@@ -9,7 +9,6 @@ import pytest
 @pytest.mark.parametrize(
     ("adapter", "names"),
     [
-        ("minari", "minari minari"),
         ("openspiel", "pyspiel OpenSpiel"),
         ("rllib", "torch PyTorch"),
         ("sb3", "stable_baselines3 stable-baselines3"),

@@ -377,29 +377,3 @@ def test_tianshous_pettingzoo_wrapper_sees_the_masks() -> None:
             np.testing.assert_array_equal(observation["mask"], expected.astype(np.bool_))
             observation, _, ended, _, _ = env.step(rng.choice(np.flatnonzero(observation["mask"])))
         assert not any(observation["mask"])
-
-
-# --- Behaviour cloning -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("games", "passes", "deals", "share"),
-    [(30, 8, 50, 0.5), pytest.param(1000, 4, 1000, 0.9, marks=pytest.mark.slow)],
-)
-def test_a_clone_plays_nearly_as_its_teacher(
-    games: int, passes: int, deals: int, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From a dataset on disk, with a mask that allows the action of every step."""
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    module, minari = recipe("behaviour_cloning", "minari"), pytest.importorskip("minari")
-    arguments = module.Arguments(games=games, passes=passes, deals=deals, progress=False)
-    _, cloned, teacher = module.main(arguments)
-    ratio = module.relative_mean(cloned, teacher)
-    print(f"{games} games: {ratio.value:.1%} ({ratio.low:.1%} to {ratio.high:.1%}) of the teacher's mean")
-    assert ratio.value > share
-    dataset = minari.load_dataset(arguments.dataset)
-    assert dataset.total_episodes == games
-    for episode in dataset:
-        masks = episode.observations["action_mask"]
-        assert len(masks) == len(episode.actions) + 1
-        assert masks[:-1][np.arange(len(episode.actions)), episode.actions].all()
