@@ -74,6 +74,8 @@ class Arguments(GameOptions):
     def __post_init__(self) -> None:
         if self.port is not None and not 0 <= self.port < 2**16:
             raise ValueError(f"--port is a number from 0 to {2**16 - 1}, got {self.port}")
+        if "*" in "".join(self.allow_host):
+            raise ValueError(f"--allow-host takes whole names, got {' '.join(self.allow_host)}")
         given = self.seat or self.seed is not None or self.game != "quincunx" or self.rules != Rules()
         if self.resume and given:
             raise ValueError("the file has rules, deal and players: leave out --resume, or these options")

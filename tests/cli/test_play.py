@@ -32,6 +32,7 @@ FOREIGN = "foreign_module:policy"
         ("--out README.md", "README.md is a file: choose another folder for the results with --out"),
         ("--port 70000", "--port is a number from 0 to 65535, got 70000"),
         ("--host 0.0.0.0", "--host 0.0.0.0 needs --allow-host NAME"),
+        ("--allow-host *.example", "--allow-host takes whole names, got *.example"),
         ("--resume README.md --num-players 3", "the file has rules, deal and players"),
         ("--opponents greedy", "the solitaire has no --opponents: add --num-players 2"),
     ],

@@ -1,6 +1,5 @@
 """The server for play in the browser, without a browser: `tests/web` has the tests with one."""
 
-import asyncio
 import html
 import os
 import re
@@ -73,13 +72,16 @@ def wait(condition: Any) -> None:
         ("localhost:8017", None, "/token/", 200),
         ("LOCALHOST", "http://localhost", "/token/", 200),
         ("127.0.0.1:4444", "http://127.0.0.1:4444", "/token/", 200),
-        ("127.8.9.1", None, "/token/", 200),
         ("[::1]:8017", "http://[::1]:8017", "/token/", 200),
         ("play.example", "https://play.example", "/token/", 200),
-        ("evil.example", None, "/token/", 403),
-        ("localhost.evil.example", None, "/token/", 403),
-        ("localhost@evil.example", None, "/token/", 403),
-        ("192.168.1.2:8017", None, "/token/", 403),
+        ("evil.example", None, "/token/", 400),
+        ("localhost.evil.example", None, "/token/", 400),
+        ("localhost@evil.example", None, "/token/", 400),
+        ("192.168.1.2:8017", None, "/token/", 400),
+        ("[::2]:8017", None, "/token/", 400),
+        ("www.play.example", None, "/token/", 400),
+        ("evil.example", "http://evil.example", "/token/", 400),
+        ("", "http://", "/token/", 400),
         ("localhost:8017", "http://localhost:8018", "/token/", 403),
         ("localhost:8017", "http://evil.example", "/token/", 403),
         ("localhost:8017", "null", "/token/", 403),
@@ -100,27 +102,6 @@ def test_who_is_answered(games: Games, host: str, origin: str | None, path: str,
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-frame-options"] == "DENY"
-
-
-@pytest.mark.parametrize("hosts", [["localhost", "evil.example"], ["evil.example", "localhost"], ["localhost"] * 2, []])
-def test_a_request_has_one_host(games: Games, hosts: list[str]) -> None:
-    """A proxy may read another one of several than this program."""
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    headers = [(b"host", host.encode()) for host in hosts]
-    scope = {"type": "http", "method": "GET", "path": "/token/", "query_string": b"", "headers": headers}
-
-    async def ask() -> None:
-        await make_app(games, "token")(scope, receive, send)
-
-    asyncio.run(ask())
-    assert sent[0]["status"] == 403
 
 
 def test_a_change_needs_an_origin(games: Games) -> None:
@@ -209,7 +190,9 @@ def test_forms_describe_games(client: TestClient, games: Games) -> None:
 
 
 def test_requests_are_limited_in_size(client: TestClient) -> None:
-    assert client.post("/token/open", content="record=" + "x" * 300_000).status_code == 413
+    answer = client.post("/token/open", content="record=" + "x" * 300_000)
+    assert answer.status_code == 413
+    assert answer.headers["x-frame-options"] == "DENY"
 
 
 def test_records_are_opened_and_names_are_shown_as_text(client: TestClient, games: Games) -> None:
@@ -661,22 +644,19 @@ def head(port: int, length: int) -> bytes:
     )
 
 
-BEGINNINGS = ["", "POST /token/new HTTP/1.1\r\nHost: loc", "{head}\r\nkind=so", "{whole}{head}"]
-"""Requests that are cut short: nothing, half a head, half a body, and half a head after a whole request."""
-
-
-@pytest.mark.parametrize("beginning", BEGINNINGS)
-def test_half_a_request_is_not_waited_for(beginning: str, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MOST_SECONDS", 0.5)
-    whole = head(port, 4) + b"\r\nkind"
-    request = beginning.format(head=head(port, 14).decode(), whole=whole.decode()).encode()
+@pytest.mark.parametrize("hosts", [["localhost", "evil.example"], ["evil.example", "localhost"], ["localhost"] * 2, []])
+def test_a_request_has_one_host(hosts: list[str], port: int) -> None:
+    """A proxy may read another one of several than this program."""
+    lines = "".join(f"Host: {host}\r\n" for host in hosts)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(request)
-        answer = bytearray()
-        while part := connection.recv(65536):
-            answer += part
-    statuses = [line.split()[1] for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
-    assert statuses == {BEGINNINGS[2]: [b"408"], BEGINNINGS[3]: [b"400"]}.get(beginning, [])
+        connection.sendall(f"GET /token/ HTTP/1.1\r\n{lines}\r\n".encode())
+        assert connection.recv(64).startswith(b"HTTP/1.1 400")
+
+
+def test_the_head_of_a_request_is_limited(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"GET /token/ HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000)
+        assert connection.recv(64).startswith(b"HTTP/1.1 400")
 
 
 def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str], port: int) -> None:

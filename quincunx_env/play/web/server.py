@@ -5,7 +5,6 @@ or an allowed one, and no page of another origin may have sent it. Nothing in a 
 one of the names that the server gave, and records are sent as text.
 """
 
-import asyncio
 import ipaddress
 import os
 import re
@@ -20,18 +19,18 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-import h11
 import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
@@ -50,9 +49,6 @@ PORT = 8017
 
 MOST_BYTES = 200_000
 """Largest request body; the record of a long match has 10,000 bytes."""
-
-MOST_SECONDS = 30.0
-"""Longest wait for the head of a request, and then for its body."""
 
 MOST_CONNECTIONS = 200
 """Limit on connections at a time; a browser opens six."""
@@ -75,6 +71,9 @@ REPLAY_POLICY = (
 )
 """Content security policy of the replay player, which loads nothing."""
 
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+"""Host names that are always allowed."""
+
 ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
 
 
@@ -82,50 +81,39 @@ ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "im
 
 
 class RequestGuard:
-    """Middleware that refuses requests without the token, from other hosts or origins.
+    """Middleware that refuses requests without the token or of other origins, and adds `HEADERS` to every answer.
 
-    The ``token`` is the first part of every address. The header ``Host`` may have loopback names, or ``hosts`` without
-    a port.
+    The ``token`` is the first part of every address.
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
-        self.app, self.token, self.hosts = app, token, {host.lower() for host in hosts}
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app, self.token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or refuse a request."""
-        if scope["type"] != "http":
-            return  # there are no WebSockets: the server closes the connection
-        problem = self._problem(scope)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                names = {name.lower() for name, _ in message["headers"]}
-                more = ((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
-                message["headers"] = [*message["headers"], *(pair for pair in more if pair[0] not in names)]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
+        problem = self._problem(Request(scope))
         answer = self.app if problem is None else PlainTextResponse(f"{problem}\n", 403)
         await answer(scope, receive, send_with_headers)
 
-    def _problem(self, scope: Scope) -> str | None:
+    def _problem(self, request: Request) -> str | None:
         """Return why a request is refused; None if it is not."""
-        headers = Headers(scope=scope)
-        hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        if len(hosts) != 1 or not self._is_known(hosts[0]):
-            return "This host name is not allowed: open the link that the program printed, or add --allow-host to it."
-        if len(origins) > 1 or any(_place(origin) != hosts[0].lower() for origin in origins):
+        origins, host = request.headers.getlist("origin"), request.headers.get("host", "").lower()
+        if any(origin.lower() not in (f"http://{host}", f"https://{host}") for origin in origins):
             return "Requests from other pages are refused."
-        if scope["method"] == "POST" and not origins:
+        if request.method == "POST" and not origins:
             return "A request that changes something needs the header Origin, as browsers send it."
-        token = scope["path"].split("/")[1:2]
+        token = request.scope["path"].split("/")[1:2]
         if not token or not secrets.compare_digest(token[0].encode(errors="replace"), self.token.encode()):
             return "The address has no valid token: open the link that the program printed."
         return None
-
-    def _is_known(self, host: str) -> bool:
-        """Return whether a host is a loopback name, or was allowed. The port does not matter."""
-        match = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", host.lower())
-        return match is not None and (is_loopback(match[1].strip("[]")) or match[1].strip("[]") in self.hosts)
 
 
 def is_loopback(name: str) -> bool:
@@ -134,12 +122,6 @@ def is_loopback(name: str) -> bool:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
-
-
-def _place(origin: str) -> str | None:
-    """Return host and port of an origin, as in ``Host``. The result is None if it has none, as ``null``."""
-    match = re.fullmatch(r"https?://([^/?#@\s]+)", origin.lower())
-    return match[1] if match else None
 
 
 # --- Handlers ------------------------------------------------------------------------------------------------------
@@ -182,10 +164,9 @@ class Handlers:
 
         async def endpoint(request: Request) -> Response:
             try:
-                async with asyncio.timeout(MOST_SECONDS):
-                    body = await request.body() if request.method == "POST" else request.url.query.encode()
-            except (ClientDisconnect, TimeoutError):
-                return Response(status_code=408, headers={"Connection": "close"})
+                body = await request.body() if request.method == "POST" else request.url.query.encode()
+            except ClientDisconnect:
+                return Response(status_code=408)
             try:
                 return await run_in_threadpool(answer, _fields(body), **request.path_params)
             except LookupError as error:
@@ -378,16 +359,20 @@ def _number(form: Mapping[str, str], name: str) -> int | None:
 
 
 def make_app(games: Games, token: str, hosts: Collection[str] = ()) -> ASGIApp:
-    """Make the application, behind its `RequestGuard`."""
+    """Make the application, behind its `RequestGuard`. Besides `LOOPBACK` requests may name the ``hosts``."""
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
-    routes = [Mount(f"/{token}", routes=Handlers(games, token).routes())]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: refuse}, max_body_size=MOST_BYTES)
+    app = Starlette(
+        routes=[Mount(f"/{token}", routes=Handlers(games, token).routes())],
+        middleware=[Middleware(TrustedHostMiddleware, [*LOOPBACK, *hosts], www_redirect=False)],
+        exception_handlers={HTTPException: refuse},
+        max_body_size=MOST_BYTES,
+    )
     app.router.redirect_slashes = False
-    return RequestGuard(app, token, hosts)
+    return RequestGuard(app, token)
 
 
 # --- Running ---------------------------------------------------------------------------------------------------------
@@ -428,7 +413,7 @@ def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str
     address, port = listening.getsockname()[:2]
     name = hosts[0] if hosts and not is_loopback(address) else f"[{address}]" if ":" in address else address
     link = f"http://{name}:{port}/{token}/{quote(page)}"
-    server = make_server(games, token, hosts)
+    server = make_server(games, token, [*hosts, name])
     # Signals reach the main thread alone: none can end the server between its parts.
     serving = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     with one_line_errors():
@@ -449,43 +434,11 @@ def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str
                 serving.join(3.0)
 
 
-class TimedProtocol(H11Protocol):
-    """HTTP protocol that closes connections without a timely request head. uvicorn has no setting for that."""
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Start the timer of the first request."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Start the timer, or cancel it once the request head is complete."""
-        super().data_received(data)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timer."""
-        super().connection_lost(exc)
-        self._stop()
-
-    def _wait(self) -> None:
-        if self.conn.their_state is not h11.IDLE:  # the head has arrived
-            self._stop()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(MOST_SECONDS, self.transport.close)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
 def make_server(games: Games, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
     """Make the server; arguments as of `make_app`."""
     config = uvicorn.Config(
         make_app(games, token, hosts),
-        http=TimedProtocol,
+        http="h11",  # refuses requests with several hosts
         limit_concurrency=MOST_CONNECTIONS,
         lifespan="off",
         ws="none",
