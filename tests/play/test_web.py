@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
+from urllib.request import urlopen
 
 import pytest
 from markupsafe import escape
@@ -142,6 +143,44 @@ def test_play_undo_and_record(client: TestClient, games: Games) -> None:
     assert not table.session.turns
     replay = client.get(f"{address}/replay")
     assert replay.headers["content-security-policy"].startswith("sandbox allow-scripts; default-src 'none'")
+
+
+FORM = "position=1&card=3&cell=1"
+"""A form of `play` that names the position of the test below."""
+
+REFUSED: list[tuple[str, str, dict[str, str], int]] = [
+    *(("play", FORM, headers, 400) for headers in ({"host": "evil.example", "origin": "http://evil.example"},)),
+    *(("play", FORM, {"host": host}, 403) for host in ("evil.example", "127.0.0.1.evil.example", "localhost:1")),
+    *(("play", FORM, {"origin": origin}, 403) for origin in ("http://evil.example", "null", "file://", "", "http://")),
+    *((f"/{token}/game/a/play", FORM, {}, 403) for token in ("", "toke", "tokens", "TOKEN", "%00", "..%2ftoken")),
+    *(
+        ("play", f"position=1&card={card}&cell=1", {}, 400)
+        for card in (-1, 36, 999_999, 10**9, "x", "1.5", "%D9%A3", "")
+    ),
+    *(("play", f"position=1&card=3&cell={cell}", {}, 400) for cell in (-1, 16, 10**9, "x", "../../etc/passwd", "")),
+    *(
+        ("play", form, {}, 400)
+        for form in ("position=1&position=1", "position=1&announce=5", "card=3&cell=1", "&" * 500)
+    ),
+    *(("play", form, {}, 400) for form in ("\0", "\N{SNOWMAN}", "position=1&card=3&cell=%ff", "=&=")),
+    ("play", "position=0&card=3&cell=1", {}, 409),
+    *((each, "position=0", {}, 409) for each in ("undo", "hint", "next", "show")),
+    ("play", f"position={'9' * 300_000}", {}, 413),
+    *((path, "", {}, 404) for path in ("delete", "..%2f..%2fetc%2fpasswd", "/token/game/none/play", "/token/none")),
+    *((path, "", {}, 405) for path in ("view", "record", "/token/rules")),
+]
+"""Requests: an action of a game or a path, with form, headers and the status of the answer."""
+
+
+def test_refused_requests_change_nothing(client: TestClient, games: Games) -> None:
+    table = games.start(Session(Rules(), [None], Seeded(0)))
+    table.play(0, table.session.candidates()[0].action)
+    before, files = str(table.session.record), {path: path.read_bytes() for path in games.folder.iterdir()}
+    for path, form, headers, status in REFUSED:
+        address = path if path.startswith("/") else f"/token/game/{table.name}/{path}"
+        assert client.post(address, content=form, headers=headers).status_code == status, (path, form[:80], headers)
+    assert (str(table.session.record), table.position, [*games._tables]) == (before, 1, [table.name])
+    assert {path: path.read_bytes() for path in games.folder.iterdir()} == files
 
 
 @pytest.mark.parametrize(
@@ -681,19 +720,27 @@ def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str]
     ],
 )
 def test_signals_end_the_program(number: signal.Signals, when: str, tmp_path: Path) -> None:
-    """Also before the server runs, and where uvicorn has made its coroutine and not begun it."""
+    """Also before the server runs, and where uvicorn has made its coroutine and not begun it. The link is answered."""
     patch = f"""import asyncio, os, uvicorn.server as server
 place, name = (server, "asyncio_run") if hasattr(server, "asyncio_run") else (asyncio, "run")  # in early versions
 run = getattr(place, name)
 setattr(place, name, lambda *serving, **options: (os.kill(os.getpid(), {int(number)}), run(*serving, **options)))
 """
     code = f"{patch if when == 'coroutine' else ''}from quincunx_env.cli import main; main()"
-    command = [sys.executable, "-c", code, "play", "--no-browser", "--port", "0", "--out", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+    host = "127.0.0.2" if sys.platform == "linux" else "127.0.0.1"
+    command = [sys.executable, "-c", code, "play", "--no-browser", "--host", host, "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
         assert program.stdout is not None
-        while "Ctrl-C ends the program" not in program.stdout.readline():
+        printed = ""
+        while "Ctrl-C ends the program" not in printed:
             assert program.poll() is None
-        time.sleep(0.5 if when == "running" else 0.0)
+            printed += program.stdout.readline()
+        if when == "running":
+            [link] = re.findall(rf"http://{host}\S+", printed)
+            with urlopen(link) as answer:
+                assert answer.status == 200
         if when != "coroutine":
             program.send_signal(number)
         _, err = program.communicate(timeout=30)

@@ -108,7 +108,7 @@ class Running:
         self._listening = listen("127.0.0.1", port)
         self.port: int = self._listening.getsockname()[1]
         self.link = f"http://127.0.0.1:{self.port}/{TOKEN}/"
-        self._server = make_server(self.games, TOKEN, ["play.example"])
+        self._server = make_server(self.games, TOKEN)
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],))
         self._thread.start()
 
