@@ -84,7 +84,6 @@ ERRORS = {
     "tournament greedy": "a tournament needs at least two policies, got 1",
     "tournament greedy uniform --spiral.deals 2": "--spiral.deals is an option of the spiral game: add --game spiral",
     "compare greedy uniform --game spiral --simpleton": "--simpleton is an option of Quincunx: leave out --game spiral",
-    "compare no-such greedy": "unknown policy 'no-such'",
     "compare uniform greedy --num-players 1": "rules for several players are needed, got the solitaire",
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
     "evaluate greedy --records file": "file is not a file of games: name another file",
@@ -161,11 +160,3 @@ def test_an_error_of_a_policy_has_its_traceback_and_names_it(
     assert caught.value.__notes__ == ["raised by the policy mine"]
     line = quincunx.error("compare greedy mine=wrong_policies:fractions --deals 4")
     assert line.startswith("the policy mine: 4 integer actions are needed, got float64")
-
-
-def test_wrong_flags_name_the_help_of_their_command(quincunx: Command) -> None:
-    status, _, message = quincunx.end("evaluate greedy --dealz 3")
-    assert status == 2
-    assert "quincunx evaluate --help " in message
-    assert message.count("--help") == 1
-    assert "--deals INT" in message

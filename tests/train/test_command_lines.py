@@ -2,7 +2,6 @@
 
 import errno
 import resource
-import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -266,24 +265,3 @@ def test_a_card_names_the_command_as_a_shell_reads_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "argv", ["anything", "--name", "two words", "--resume", "--against", "a:b($x)"])
     command = provenance("train.ppo", ppo.Arguments())["command"]
     assert command == "python -m train.ppo --name 'two words' --against 'a:b($x)'"
-
-
-# --- Help ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("train.ppo", "train.td_lambda", "train.export", "train.speed"),
-        *("train.recipes.cleanrl_style", "train.recipes.dqn"),
-    ],
-)
-def test_the_usage_names_the_command(
-    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["anything", "--help"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module(module, run_name="__main__", alter_sys=False)
-    assert not end.value.code
-    assert capsys.readouterr().out.startswith(f"usage: python -m {module} ")
