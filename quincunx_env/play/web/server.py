@@ -81,9 +81,9 @@ ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "im
 
 
 class RequestGuard:
-    """Middleware that refuses requests without the token or of other origins, and adds `HEADERS` to every answer.
+    """Middleware that refuses requests without the token or of other origins.
 
-    The ``token`` is the first part of every address.
+    The ``token`` is the first part of every address. Every answer gets `HEADERS`.
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
