@@ -1,7 +1,6 @@
 """The page of model cards, from the JSON files beside the weights."""
 
 import json
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,10 +49,12 @@ deal as the unit.
 ## Training
 
 {training}
+Three of the networks were trained by a script that is not part of this repository: by expert iteration (Anthony et al.
+2017), in which a network learns from a search. It began with another network, whose training is not counted.
+
 Games with options: the share of the games that were played with options of the rules drawn at random. Processor time
-is the sum over processes, each on one core of an x86_64 machine. Expert iteration begins with another network, whose
-training is not counted. All games were dealt from the domain `play`. No games of people and no data of others were
-used. Versions: {versions}.
+is the sum over processes, each on one core of an x86_64 machine. All games were dealt from the domain `play`. No games
+of people and no data of others were used. Versions: {versions}.
 
 ## Limits
 
@@ -71,17 +72,7 @@ NETWORK = """
 
 {note}Measured by
 
-{measured}
-{made}
-"""
-
-FOOT = """\
-Made at commit `{commit}` by
-
-```text
-{commands}
-```"""
-
+{measured}{made}"""
 
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 
@@ -121,22 +112,16 @@ def _training(cards: Mapping[str, Mapping[str, Any]]) -> str:
             "expert iteration" if "teacher" in card["arguments"] else "TD(λ)",
             percent(card["arguments"]["options_share"], 0),
             f"{card['steps']:,}",
-            f"{card['positions']:,}" if "positions" in card else "",
             f"{sum(card['seconds'].values()) / 60:.0f} min",
         )
         for name, card in cards.items()
     ]
-    header = ("network", "method", "games with options", "environment steps", "positions searched", "processor time")
+    header = ("network", "method", "games with options", "environment steps", "processor time")
     return markdown_table(header, rows) + "\n"
 
 
 def _network(name: str, card: Mapping[str, Any]) -> str:
-    commands = [*card.get("members", ()), card["command"]]
-    made = f"Trained, from a checkout, by\n\n    {card['command']}"
-    if "commit" in card:
-        # The commands are not indented: those that are must run in this tree.
-        lines = "\n".join(textwrap.fill(each, 110, break_on_hyphens=False, subsequent_indent="  ") for each in commands)
-        made = FOOT.format(commit=card["commit"], commands=lines)
+    made = f"\nTrained, from a checkout, by\n\n    {card['command']}\n" if "commit" not in card else ""
     measured = "".join(f"    {result['command']}\n" for result in card["benchmark"].values())
     note = f"{card['note']} " if "note" in card else ""
     return NETWORK.format(name=name, note=note, measured=measured, made=made)

@@ -21,19 +21,10 @@ from train import export, ppo
 from train.common import checkpoint
 from train.common.options import run_script
 from train.common.run import provenance
-from train.expert_iteration import training as expert_iteration
 from train.td_lambda import training as td_lambda
 
-SCRIPTS: dict[str, Any] = {
-    "ppo": ppo,
-    "td_lambda": td_lambda,
-    "expert_iteration": expert_iteration,
-    "export": export,
-}
-SOLITAIRE = "quincunx_agents.search.network:SOLITAIRE"
+SCRIPTS: dict[str, Any] = {"ppo": ppo, "td_lambda": td_lambda, "export": export}
 VALUE_NETWORK = WEIGHTS / "solitaire.safetensors"
-BEGUN = "--init-from two-players --set-width 128 --width 384"
-NO_BEGINNING = "--init-from two-players needs variants of its game, and its --set-width and --width"
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
 
 
@@ -83,27 +74,11 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("td_lambda --against no-such", "unknown policy 'no-such'"),
         ("td_lambda --variants mini-2 --against value", "--against value does not play mini-2: no shipped network"),
         (
-            f"td_lambda two-players --against {SOLITAIRE}",
-            f"--against {SOLITAIRE} does not play 2-corners: this",
+            f"td_lambda two-players --against {VALUE_NETWORK}",
+            f"--against {VALUE_NETWORK} does not play 2-corners: ",
         ),
-        ("td_lambda --baselines no-such", "unknown policy 'no-such'"),
-        ("td_lambda --init-from nope", "--init-from must be one of solitaire, "),
-        (f"td_lambda --variants 2-open {BEGUN} --set-width 64", NO_BEGINNING),
-        (f"td_lambda --variants 2-open {BEGUN} --width 128", NO_BEGINNING),
-        (f"td_lambda --variants spiral {BEGUN} --against greedy", NO_BEGINNING),
-        ("expert_iteration --seed 10000", "--seed must be from 0 to 9000, got 10000"),
-        ("expert_iteration --teacher nope", "--teacher must be one of solitaire, "),
-        ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 2-open, "),
-        ("expert_iteration --variants", "--variants must be of 2-corners, 2-open, "),
-        ("expert_iteration --opponent no-such", "unknown policy 'no-such'"),
-        (f"expert_iteration --opponent {SOLITAIRE}", f"--opponent {SOLITAIRE} does not play 2-corners"),
-        ("expert_iteration --search-plays 1", "--search-plays must be at least 2, got 1"),
-        ("expert_iteration --search-opponent nope", "unknown policy 'nope'"),
-        (f"expert_iteration --search-opponent {SOLITAIRE}", f"--search-opponent {SOLITAIRE} does not"),
-        ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("export solitaire", "solitaire is missing, damaged or not a weights file: "),
         (f"export {VALUE_NETWORK}", f"{VALUE_NETWORK} is not a weights file of this kind: "),
-        ("td_lambda --device nope", "--device must be a device of PyTorch, got 'nope'"),
     ],
 )
 def test_a_wrong_option_is_named_in_one_line(

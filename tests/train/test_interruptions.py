@@ -32,7 +32,7 @@ RUNS = {
     "--checkpoint-every 64 --test-deals 2",
     "td_lambda": "two-players --variants 2-corners --iterations 4 --games 4 --updates 2 --batch-size 32 --candidates 2 "
     "--replay 2 --set-width 8 --width 8 --snapshot-every 1 --eval-every 2 --eval-deals 2 --test-deals 2 "
-    "--pool-share 0.5 --baselines greedy --against greedy --checkpoint-every 1 --workers 0",
+    "--pool-share 0.5 --against greedy --checkpoint-every 1 --workers 0",
 }
 """Short runs with a checkpoint after every rollout or iteration."""
 

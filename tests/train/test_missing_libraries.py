@@ -9,7 +9,7 @@ import pytest
 from quincunx_env.utils.extras import KNOWN_AS
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("array_api_compat", "pyspiel", "ray", "sb3_contrib", "stable_baselines3", "tianshou", "torch", "torchrl")
+LIBRARIES = ("pyspiel", "ray", "sb3_contrib", "stable_baselines3", "tianshou", "torch", "torchrl")
 SCRIPTS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
     for path in (ROOT / "train").rglob("*.py")
@@ -35,23 +35,6 @@ def test_a_missing_library_is_named_with_its_extra(
     assert line.partition(": pip install ")[2] in {
         f'"quincunx_env[{extra}]"' for extra in ("onnx", "openspiel", "recipes", "rllib", "train")
     }
-
-
-@pytest.mark.parametrize("script", ["train.expert_iteration", "train.td_lambda"])
-def test_a_library_that_is_imported_late_is_named(
-    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("torch")
-    for module in [*sys.modules]:
-        if module.startswith("train"):
-            monkeypatch.delitem(sys.modules, module)
-    for module in ("array_api_compat", "array_api_compat.torch"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(SystemExit):
-        runpy.run_module(script, run_name="__main__")
-    assert capsys.readouterr().err == (
-        'error: this program needs array_api_compat: pip install "quincunx_env[train]"\n'
-    )
 
 
 def test_there_are_scripts() -> None:

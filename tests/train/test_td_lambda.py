@@ -15,7 +15,6 @@ pytest.importorskip("safetensors")
 import torch
 
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
-from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     load_weights,
     value_and_preference,
@@ -30,7 +29,6 @@ from train.common.timer import PhaseTimer
 from train.td_lambda import training
 from train.td_lambda.learning import learn
 from train.td_lambda.rollout import (
-    Opponents,
     Result,
     RolloutOptions,
     ValueTargets,
@@ -45,7 +43,7 @@ from train.td_lambda.workers import GameShare, Job, play, workers
 TINY = Arguments(
     name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
     shortlist=4, workers=0, averaging=0.5, replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4,
-    eval_deals=2, test_deals=2, pool_share=0.5, baselines=("greedy",), progress=False,
+    eval_deals=2, test_deals=2, pool_share=0.5, progress=False,
 )  # fmt: skip
 
 
@@ -55,11 +53,11 @@ def network_for(variant: str, seed: int = 0) -> ValueNetwork:
 
 
 def played(
-    variant: str, games: int = 2, pool: Opponents | None = None, **options: Any
+    variant: str, games: int = 2, pool: Pool[Weights] | None = None, **options: Any
 ) -> tuple[ValueTargets, list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool()
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
-    return play_games(arguments, rules_of(variant), games, [weights], pool, 7, rng, PhaseTimer())
+    return play_games(arguments, rules_of(variant), games, weights, pool, 7, rng, PhaseTimer())
 
 
 def targets_of(variant: str, games: int = 2, **options: Any) -> ValueTargets:
@@ -135,7 +133,7 @@ def test_targets_are_of_greedy_play(variant: str) -> None:
 
 
 def test_games_against_the_pool_are_counted_and_learned_from() -> None:
-    pool: Opponents = Pool([Member("greedy", greedy)])
+    pool = Pool([Member("past", network_for("2-corners", 1).weights())])
     assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[1]
     targets, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
     assert [(result.member, result.players) for result in results] == [(0, 2)] * 8
@@ -144,29 +142,11 @@ def test_games_against_the_pool_are_counted_and_learned_from() -> None:
 
 
 def test_opponents_are_sampled_from_the_pool() -> None:
-    pool: Opponents = Pool([Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
+    pool = Pool[Weights]([Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
     members = sample_opponents(pool, 400, 3, 1.0, np.random.default_rng(0))
     assert ((members == -1).sum(axis=1) == 1).all()
     assert np.bincount(members.max(axis=1), minlength=3).argmax() == 1, "the one that wins most"
     assert {*np.flatnonzero((members == -1).any(axis=0))} == {0, 1, 2}, "the learner takes every seat"
-
-
-def test_a_checkpoint_names_no_policy_that_the_command_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    arguments, path = (
-        replace(TINY, variants=("2-corners",), iterations=1, games=2),
-        tmp_path / "runs/tiny/checkpoint.pt",
-    )
-    main(arguments)
-    content = checkpoint.load(path)
-    assert content["learner"]["pool"][0][0] == "greedy"
-    for name in ("quincunx_agents.uniform:uniform", "uniform", "no_such:policy"):
-        content["learner"]["pool"][0][0] = name
-        checkpoint.save(path, arguments, content)
-        with pytest.raises(checkpoint.CheckpointError, match=f"does not fit this version: '{name}'"):
-            main(replace(arguments, resume=True))
 
 
 def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,11 +177,11 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
 
 
 def test_processes_play_what_one_process_plays() -> None:
-    pool: Pool[Weights | None] = Pool([Member("greedy", None), Member("past", network_for("2-open", 1).weights())])
+    pool = Pool([Member("past", network_for("2-open", 1).weights())])
     shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
     options = RolloutOptions(shortlist=4, pool_share=1.0)
-    jobs = [Job(options, [network_for("2-open", seed).weights()], pool, shares) for seed in (0, 2)]
-    with workers(play, 2) as start:
+    jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
+    with workers(2) as start:
         for job in jobs:
             for one, other in zip(start(job)(), play(job), strict=True):
                 assert (one.targets.features == other.targets.features).all()
@@ -209,22 +189,7 @@ def test_processes_play_what_one_process_plays() -> None:
                 assert one.results == other.results
                 assert len(one.results) == 2
         with pytest.raises(KeyError, match="trunk"):
-            start(Job(options, [{}], pool, shares))()
-
-
-@pytest.mark.slow
-def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
-    monkeypatch.chdir(tmp_path)
-    response = replace(
-        TINY, init_from="three-four-players", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
-        iterations=1, learning_rate=0.0, set_width=128, width=384, candidates=16, eval_deals=4,
-        variants=("3-corners", "3-open"),
-    )  # fmt: skip
-    card = main(response)
-    assert {*card["pool"]} == {"value"}
-    rates = [figures["win_rate"] / figures["even"] for figures in card["validation"][-1]["variants"].values()]
-    assert rates == [1.0, 1.0], "against itself it is even"
+            start(Job(options, {}, pool, shares))()
 
 
 @pytest.mark.parametrize(("averaging", "expected"), [(0.0, 3.0), (1.0, 2.0)])

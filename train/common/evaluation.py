@@ -75,8 +75,8 @@ def strengths(
     }
 
 
-def require_opponent(name: str, variants: Iterable[str], flag: str = "--against") -> None:
-    """Check that the policy of a flag plays variants of several players.
+def require_opponent(name: str, variants: Iterable[str]) -> None:
+    """Check that the policy of ``--against`` plays variants of several players.
 
     Raises:
         OptionError: naming the first that it does not play.
@@ -86,4 +86,4 @@ def require_opponent(name: str, variants: Iterable[str], flag: str = "--against"
             if rules_of(variant).num_players > 1:
                 policy_for(resolve(name), rules_of(variant))
         except ValueError as error:
-            raise OptionError(f"{flag} {name} does not play {variant}: {error}") from None
+            raise OptionError(f"--against {name} does not play {variant}: {error}") from None

@@ -41,7 +41,6 @@ class Valid:
 
 Count = Annotated[int, Valid("at least 1", lambda value: value >= 1)]
 CountOrZero = Annotated[int, Valid("at least 0", lambda value: value >= 0)]
-CountOrNone = Annotated[int | None, Valid("at least 0", lambda value: value is None or value >= 0)]
 BatchSize = Annotated[int, Valid("at least 2, to normalize advantages", lambda value: value >= 2)]
 NumDeals = Annotated[int, Valid("at least 2, for an interval", lambda value: value >= 2)]
 Seed = Annotated[int, Valid("from 0 to 2**32 - 1", lambda value: 0 <= value < 2**32)]
@@ -51,7 +50,6 @@ Finite = Annotated[float, Valid("a number", math.isfinite)]
 Share = Annotated[float, Valid("from 0 to 1", lambda value: 0 <= value <= 1)]
 PolicyName = Annotated[str, Valid("a policy", lambda value: resolve(value) is not None)]
 """Name of a registered policy, or ``module:attribute``."""
-OptionalPolicyName = Annotated[str | None, Valid("a policy", lambda value: value is None or resolve(value) is not None)]
 
 
 def _is_folder_name(name: str) -> bool:

@@ -1,1 +1,1 @@
-"""TD(lambda) on the values of afterstates: alone, in self-play, or against opponents."""
+"""TD(lambda) on the values of afterstates, alone or in self-play."""

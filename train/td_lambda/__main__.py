@@ -1,4 +1,4 @@
-"""Train a value network of afterstates by TD(lambda), with or without opponents.
+"""Train a value network of afterstates by TD(lambda), alone or in self-play.
 
     make train                                         # the solitaire, in a virtual environment made for it
     python -m train.td_lambda two-players              # a named setting, in an environment with the [train] extra

@@ -14,13 +14,12 @@ from torch import Tensor, nn
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks.value import VALUE_SCALE
 from quincunx_agents.torch import ValueNetwork
-from train.common.device import DeviceOptions
-from train.common.options import Count, PositiveOrZero
+from train.common.options import CheckedOptions, Count, PositiveOrZero
 from train.td_lambda.rollout import ValueTargets, join
 
 
 @dataclass
-class LearningOptions(DeviceOptions):
+class LearningOptions(CheckedOptions):
     """Options of the gradient steps."""
 
     replay: Count = 8
@@ -41,9 +40,9 @@ def learn(
     rng: np.random.Generator,
 ) -> float:
     """Take the gradient steps of an iteration, and return the mean loss. ``replay`` has the latest iterations."""
-    targets, mean = join(replay, options.backend), 0.0
+    targets, mean = join(replay), 0.0
     for _ in range(options.updates):
-        features, *rest = minibatch(targets, options.batch_size, options.device, rng)
+        features, *rest = minibatch(targets, options.batch_size, rng)
         loss = value_loss(network(features), *rest)
         optimizer.zero_grad()
         loss.backward()
@@ -54,13 +53,13 @@ def learn(
 
 def value_loss(outputs: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
     """Compute the Huber loss of the values of each seat. Outputs are [B, SEATS + 1], targets [B, SEATS], seats [B]."""
-    present = torch.arange(SEATS, device=seats.device) < seats[:, None]
+    present = torch.arange(SEATS) < seats[:, None]
     errors = nn.functional.smooth_l1_loss(outputs[:, :SEATS] / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
     return errors[present].mean()
 
 
-def minibatch(targets: ValueTargets, count: int, device: str, rng: np.random.Generator) -> list[Tensor]:
+def minibatch(targets: ValueTargets, count: int, rng: np.random.Generator) -> list[Tensor]:
     """Sample rows of targets with replacement: their fields in full precision, [count, ...] each."""
     rows = rng.integers(len(targets.seats), size=count)
-    parts = (torch.as_tensor(part[rows], device=device) for part in targets)
+    parts = (torch.as_tensor(part[rows]) for part in targets)
     return [part.float() if part.dtype == torch.float16 else part for part in parts]

@@ -9,29 +9,24 @@ policy.
 Axes: n games that are not over, m candidate plays of all of them, P players, B afterstates.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
+from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
 from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
-from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
-from train.common.opponents import Member, Pool
+from train.common.opponents import Pool
 from train.common.options import CheckedOptions, CountOrZero, Positive, Share
 from train.common.timer import PhaseTimer
 
 Weights = dict[str, Floats]
-"""Weights of a value network by name, as `quincunx_agents.networks.value` takes them; arrays of a `Backend`."""
-
-Opponents = Pool[Agent | Weights]
-"""Fixed agents, and the weights of past snapshots."""
+"""Weights of a value network by name, as `quincunx_agents.networks.value` takes them."""
 
 
 @dataclass
@@ -40,8 +35,6 @@ class RolloutOptions(CheckedOptions):
 
     shortlist: CountOrZero = 6
     """actions of a state that are evaluated while training; 0: all"""
-    shortlist_by_heuristic: ClassVar = False
-    """Whether the heuristic chooses them, as for a trained network, instead of the faster rollout policy."""
     temperature: Positive = 1.0
     """temperature of the softmax over action values while exploring, in points"""
     pool_share: Share = 0.25
@@ -59,8 +52,7 @@ class ValueTargets(NamedTuple):
     """Afterstates and the values to be learned, B in all."""
 
     features: npt.NDArray[np.float16]
-    """[B, size], see `quincunx_agents.afterstates.FeatureLayout`; half precision, because the replay holds many. They
-    are on the device of the network, the other arrays are NumPy's."""
+    """[B, size], see `quincunx_agents.afterstates.FeatureLayout`; half precision, because the replay holds many."""
     targets: Floats
     """[B, SEATS]: points to come for each seat from the mover on; 0 beyond the seats of the game."""
     seats: Ints
@@ -85,7 +77,7 @@ class Transition(NamedTuple):
     evaluated: Bools
     """[n]: True where the value was predicted by the network, False where it follows from the rules."""
     features: npt.NDArray[np.float16]
-    """[n, size]: the afterstate, on the device of the network."""
+    """[n, size]: the afterstate."""
 
 
 class Prediction(NamedTuple):
@@ -125,41 +117,20 @@ class CandidateTable:
         return table
 
 
-class Positions(NamedTuple):
-    """n games before a play, and their m candidate plays."""
-
-    games: Any
-    """Games with the same seat to move at the same stage of a round, none over."""
-    is_learner: Bools
-    """[n]: whether the learner is to move."""
-    afterstates: Afterstates
-    """Afterstates of the candidate plays."""
-    table: CandidateTable
-    """Arranges values of the candidate plays by game."""
-    logits: Floats
-    """[m]: logits of the learner's policy."""
-
-
-Watch = Callable[[Positions], object]
-"""Function that sees the positions of `play_games`."""
-
-
 def play_games(
     options: RolloutOptions,
     rules: BaseRules,
     games: int,
-    weights: Sequence[Weights],
-    pool: Opponents,
+    weights: Weights,
+    pool: Pool[Weights],
     seed: int,
     rng: np.random.Generator,
     timer: PhaseTimer,
-    backend: Backend = NUMPY,
-    watch: Watch | None = None,
 ) -> tuple[ValueTargets, list[Result]]:
     """Play a round of each game; return targets and results.
 
-    The deals are seeded ``seed`` on. The ensemble of ``weights`` also evaluates the plays of opponents. ``rng``
-    explores, and is passed to fixed agents. ``watch`` is called before each play.
+    The deals are seeded ``seed`` on. The network of ``weights`` also evaluates the plays of opponents. ``rng``
+    explores.
     """
     module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
     rollout_policy = agent_spec_of(rules).rollout_policy
@@ -175,29 +146,15 @@ def play_games(
         observation, mask, mover = observer.observe_batch(now), now.mask, now.mover
         timer.add("environment")
         member = members[live, mover]
-        fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
-        has_fixed, by_network = np.flatnonzero(fixed >= 0), np.flatnonzero(fixed < 0)
-        shortlist = np.zeros_like(mask)
-        shortlist[has_fixed, fixed[has_fixed]] = True  # the action of a fixed agent is the only one to evaluate
-        if len(by_network):
-            if options.shortlist and not options.shortlist_by_heuristic:
-                tried = rollout_policy.candidate_actions(now.fork(by_network), options.shortlist)
-            else:
-                pieces = {name: piece[by_network] for name, piece in observation.items()}
-                tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
-            shortlist[by_network, : tried.shape[1]] = tried
-        afterstates = module.afterstates_of(rules, observation, shortlist, backend=backend)
+        tried = rollout_policy.candidate_actions(now, options.shortlist) if options.shortlist else mask
+        afterstates = module.afterstates_of(rules, observation, tried)
         table = CandidateTable(afterstates.rows)
         own = predict(weights, afterstates, seat_weights, options.temperature)
         logits = table.fill(own.logits)
-        for opponent, rows in sampled_opponents(pool, member):
-            if isinstance(opponent.opponent, dict):
-                other = predict([opponent.opponent], afterstates, seat_weights, options.temperature)
-                logits[rows] = table.fill(other.logits)[rows]
-        logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
-        timer.add("acting")
-        if watch:
-            watch(Positions(now, member < 0, afterstates, table, own.logits))
+        for number in np.unique(member[member >= 0]):
+            other = predict(pool.members[number].opponent, afterstates, seat_weights, options.temperature)
+            rows = np.flatnonzero(member == number)
+            logits[rows] = table.fill(other.logits)[rows]
         # Adding Gumbel noise and taking the maximum samples from the softmax.
         chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
         timer.add("acting")
@@ -222,18 +179,16 @@ def play_games(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
         )
         timer.add("acting")
-    return td_lambda_targets(history, games, players, options.td_lambda, backend), results(members, batch)
+    return td_lambda_targets(history, games, players, options.td_lambda), results(members, batch)
 
 
-def predict(
-    weights: Sequence[Weights], afterstates: Afterstates, seat_weights: Floats, temperature: float
-) -> Prediction:
-    """Evaluate the m afterstates of candidate plays with value networks.
+def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, temperature: float) -> Prediction:
+    """Evaluate the m afterstates of candidate plays with a value network.
 
     ``seat_weights`` are the value of a point of each seat to the mover, float32 [SEATS]. The ``temperature`` of the
     softmax is in points.
     """
-    to_come, preferences = evaluate_afterstates(weights, afterstates)
+    to_come, preferences = evaluate_afterstates([weights], afterstates)
     expected = afterstates.points + to_come @ seat_weights
     return Prediction(to_come, (expected + preferences) / np.float32(temperature))
 
@@ -241,7 +196,7 @@ def predict(
 # --- Opponents -------------------------------------------------------------------------------------------------------
 
 
-def sample_opponents(pool: Opponents, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
+def sample_opponents(pool: Pool[Weights], games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
     """Assign seats, int64 [games, players]: -1 the learner, others pool indices.
 
     In a ``share`` of the games a member of the pool has all seats but one.
@@ -253,24 +208,6 @@ def sample_opponents(pool: Opponents, games: int, players: int, share: float, rn
     members[mixed] = rng.choice(len(pool.members), len(mixed), p=pool.probabilities())[:, None]
     members[mixed, rng.integers(players, size=len(mixed))] = -1
     return members
-
-
-def sampled_opponents(pool: Opponents, member: Ints) -> Iterator[tuple[Member[Agent | Weights], Ints]]:
-    """Yield each pool member that is to move, and its rows. ``member`` is [n], as in `sample_opponents`."""
-    for number in np.unique(member[member >= 0]):
-        yield pool.members[number], np.flatnonzero(member == number)
-
-
-def fixed_agents_actions(
-    pool: Opponents, rules: BaseRules, member: Ints, observation: Pieces, mask: Bools, rng: np.random.Generator
-) -> Ints:
-    """Return the actions of fixed agents to move, int64 [n]. Other rows have -1."""
-    actions = np.full(len(member), -1)
-    for opponent, rows in sampled_opponents(pool, member):
-        if not isinstance(opponent.opponent, dict):
-            theirs = {name: piece[rows] for name, piece in observation.items()}
-            actions[rows] = policy_for(opponent.opponent, rules)(theirs, mask[rows], rng)
-    return actions
 
 
 def results(members: Ints, batch: Any) -> list[Result]:
@@ -285,9 +222,7 @@ def results(members: Ints, batch: Any) -> list[Result]:
 # --- Targets ---------------------------------------------------------------------------------------------------------
 
 
-def td_lambda_targets(
-    history: Sequence[Transition], games: int, players: int, td_lambda: float, backend: Backend = NUMPY
-) -> ValueTargets:
+def td_lambda_targets(history: Sequence[Transition], games: int, players: int, td_lambda: float) -> ValueTargets:
     """Compute the lambda-returns of all seats, from the last play back.
 
     The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1)
@@ -305,14 +240,9 @@ def td_lambda_targets(
         targets = np.zeros((len(rows), SEATS), np.float32)
         targets[:, :players] = returns[rows[:, None], transition.seats[rows]]
         found.append(ValueTargets(transition.features[rows], targets, np.full(len(rows), players)))
-    return join(found, backend)
+    return join(found)
 
 
-Targets = TypeVar("Targets", bound=NamedTuple)
-
-
-def join(parts: Sequence[Targets], backend: Backend = NUMPY) -> Targets:
-    """Join targets along their first axis. Their first field is the features, arrays of the backend."""
-    features, *others = zip(*parts, strict=True)
-    joined: Targets = type(parts[0])(backend.xp.concat(features), *map(np.concatenate, others))
-    return joined
+def join(parts: Sequence[ValueTargets]) -> ValueTargets:
+    """Join targets along their first axis."""
+    return ValueTargets(*map(np.concatenate, zip(*parts, strict=True)))

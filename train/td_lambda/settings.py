@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from quincunx_agents.agent_specs import agent_specs, rules_of
-from quincunx_agents.networks import value
-from quincunx_env.arena import resolve
 from train.common.evaluation import require_opponent
 from train.common.options import (
     Count,
@@ -72,14 +70,6 @@ SETTINGS: Mapping[str, Setting] = {
             **{"variants": ("mini-2",), "iterations": 200, "checkpoint_every": 10, "keep_weights": True},
         },
     ),
-    "best-response": Setting(
-        "two players from corners, against `value`",
-        {
-            **{"variants": ("2-corners",), "init_from": "two-players", "set_width": 128, "width": 384},
-            **{"baselines": ("value",), "pool_share": 1.0, "snapshot_every": 1000, "against": "value"},
-            "iterations": 100,
-        },
-    ),
 }
 """Named settings. The first is the default."""
 
@@ -96,8 +86,6 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
     """seed of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """variants to learn, names of `quincunx_agents.agent_specs.AgentSpec.variants`, all of one game"""
-    init_from: str | None = None
-    """name of a shipped network whose weights are the initial ones; None: random initialisation"""
     iterations: Count = 700
     """each plays games and then takes gradient steps"""
     games: Count = 192
@@ -106,11 +94,11 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
     """share of the games of each variant that are played with options drawn at random in each iteration"""
     shares: Count = 2
     """parts of the games of each variant, which as many processes can play"""
+    workers: CountOrZero = 2
+    """processes that play; 0: this one does. The result is the same"""
     candidates: CountOrZero = 12
     """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
-    baselines: tuple[str, ...] = ()
-    """agents that are in the pool from the start, names of the arena"""
     snapshot_every: Count = 50
     """iterations after which a snapshot of the learner joins the pool"""
 
@@ -138,8 +126,4 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
             raise ValueError(f"--variants must be of {', '.join(known)}, got {unknown or 'none'}")
         if len({type(rules_of(variant)) for variant in self.variants}) != 1:
             raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
-        if self.init_from is not None and self.init_from not in value.shipped():
-            raise ValueError(f"--init-from must be one of {', '.join(value.shipped())}, got {self.init_from!r}")
-        for name in self.baselines:
-            resolve(name)
         require_opponent(self.against, self.variants)

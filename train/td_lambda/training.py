@@ -3,7 +3,7 @@
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games. There it has one seat; a member of a pool, a past
-snapshot or a fixed agent, has the others. Actions are sampled from a softmax over their values.
+snapshot, has the others. Actions are sampled from a softmax over their values.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. A run therefore
 continues exactly where it stopped, with any number of processes. It needs only the learning and the playing weights,
@@ -22,23 +22,19 @@ from quincunx_env.utils.errors import requires_extra
 with requires_extra("train"):
     import torch
 
-from quincunx_agents.afterstates import NUMPY
 from quincunx_agents.agent_specs import rules_of, with_options
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
-from quincunx_env.arena import resolve
-from quincunx_env.core.policy import Agent
 from train.common.opponents import Member, Pool
-from train.common.options import OptionError
 from train.common.run import Run
 from train.common.timer import PhaseTimer
 from train.td_lambda.learning import learn
 from train.td_lambda.rollout import ValueTargets, Weights, join
 from train.td_lambda.settings import Arguments
-from train.td_lambda.workers import GameShare, Job, Played, play, workers
+from train.td_lambda.workers import GameShare, Job, Played, workers
 
-MAY_CHANGE = ("keep_weights", "device", "threads", "workers")
+MAY_CHANGE = ("keep_weights", "threads", "workers")
 """Further options that may differ when a run is resumed."""
 
 DEALS_APART = 10**12
@@ -50,7 +46,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     learner = Learner(arguments)
     variants = {variant: rules_of(variant) for variant in arguments.variants}
     run = Run("train.td_lambda", arguments, learner, variants, arguments.iterations, MAY_CHANGE)
-    with run.begun(), workers(play, arguments.num_workers, arguments.backend) as start:
+    with run.begun(), workers(arguments.workers) as start:
         run.record()
         if not run.finished:
             results = start(learner.next_job())
@@ -79,26 +75,11 @@ class Learner:
         torch.manual_seed(arguments.seed)
         self.arguments = arguments
         self.network = ValueNetwork(value.layout_of(arguments.variants), arguments.set_width, arguments.width)
-        if arguments.init_from:
-            initial = value.load(arguments.init_from).weights.tensors
-            try:
-                self.network.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in initial.items()})
-            except RuntimeError:
-                raise OptionError(
-                    f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
-                ) from None
-        self.network.to(arguments.device)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=arguments.learning_rate)
-        self.pool = Pool(Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
+        self.pool = Pool[Weights]()
         self.replay = deque[ValueTargets](maxlen=arguments.replay)
         self.iteration = 0
-        self.averaged = self.acting = self._weights()
-
-    def _weights(self) -> Weights:
-        """Return a copy of the weights as arrays of the backend. The backend is on the network's device."""
-        if self.arguments.backend == NUMPY:
-            return self.network.weights()
-        return {name: tensor.detach().clone() for name, tensor in self.network.state_dict().items()}
+        self.averaged = self.acting = self.network.weights()
 
     # --- Playing -----------------------------------------------------------------------------------------------------
 
@@ -118,11 +99,7 @@ class Learner:
             for number, (variant, start, stop) in enumerate(parts)
             if start < stop
         ]
-        members = [
-            Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
-            for each in self.pool.members
-        ]
-        return Job(arguments, [self.acting], Pool(members), shares)
+        return Job(arguments, self.acting, self.pool, shares)
 
     def receive(self, played: list[Played], timer: PhaseTimer) -> int:
         """Take in the games of an iteration; return their environment steps.
@@ -130,7 +107,7 @@ class Learner:
         Its targets join the replay, its results and processor times are counted, and a snapshot may join the pool.
         Steps after which the values follow from the rules are not learned from, and are not counted.
         """
-        self.replay.append(join([each.targets for each in played], self.arguments.backend))
+        self.replay.append(join([each.targets for each in played]))
         for each in played:
             timer.include(each.seconds)
             for result in each.results:
@@ -159,15 +136,14 @@ class Learner:
     def average(self) -> None:
         """Move the average towards the latest weights."""
         kept = 1 - 1 / (1 + self.arguments.averaging * (self.iteration - 1))
-        latest = self._weights()
+        latest = self.network.weights()
         self.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in self.averaged.items()}
 
     # --- Files -------------------------------------------------------------------------------------------------------
 
     def agent(self) -> ValueAgent:
         """Return the agent of the averaged weights, for inference with NumPy."""
-        tensors = {name: self.arguments.backend.to_numpy(array) for name, array in self.averaged.items()}
-        return ValueAgent(value.ValueWeights(tensors, self.arguments.variants, self.arguments.candidates))
+        return ValueAgent(value.ValueWeights(self.averaged, self.arguments.variants, self.arguments.candidates))
 
     def write_weights(self, path: Path) -> None:
         """Write the averaged weights, and keep them if wanted."""
@@ -179,11 +155,8 @@ class Learner:
             save_weights(kept, weights)
 
     def get_state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps. A member of the pool without tensors is a baseline."""
-        pool: list[list[Any]] = []
-        for member in self.pool.members:
-            snapshot = member.opponent if isinstance(member.opponent, dict) else {}
-            pool.append([member.name, member.won, member.games, _tensors(snapshot)])
+        """Return what a checkpoint keeps."""
+        pool = [[each.name, each.won, each.games, _tensors(each.opponent)] for each in self.pool.members]
         return {
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -196,23 +169,17 @@ class Learner:
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore what `get_state` returned."""
-        array = self.arguments.backend.array
-
-        def arrays(tensors: dict[str, torch.Tensor]) -> Weights:
-            return {name: array(tensor) for name, tensor in tensors.items()}
-
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.averaged, self.acting = arrays(state["averaged"]), arrays(state["acting"])
-        for features, *others in state["replay"]:
-            self.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
-        baselines = {member.name: member.opponent for member in self.pool.members}  # the file names no others
-        self.pool.members = [
-            Member[Agent | Weights](name, arrays(tensors) if tensors else baselines[name], won, games)
-            for name, won, games, tensors in state["pool"]
-        ]
+        self.averaged, self.acting = _arrays(state["averaged"]), _arrays(state["acting"])
+        self.replay.extend(ValueTargets(*(part.numpy() for part in targets)) for targets in state["replay"])
+        self.pool.members = [Member(name, _arrays(tensors), won, games) for name, won, games, tensors in state["pool"]]
         self.iteration = state["iteration"]
 
 
 def _tensors(arrays: Weights) -> dict[str, torch.Tensor]:
     return {name: torch.as_tensor(array) for name, array in arrays.items()}
+
+
+def _arrays(tensors: dict[str, torch.Tensor]) -> Weights:
+    return {name: tensor.numpy() for name, tensor in tensors.items()}

@@ -7,18 +7,15 @@ the share's number. The games therefore do not depend on the number of processes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from quincunx_agents.afterstates import NUMPY, Backend
 from quincunx_agents.agent_specs import rules_of
-from quincunx_env.arena import resolve
-from quincunx_env.core.policy import Agent
 from quincunx_env.utils.processes import worker_processes
-from train.common.opponents import Member, Pool
+from train.common.opponents import Pool
 from train.common.timer import PhaseTimer
-from train.td_lambda.rollout import Opponents, Result, RolloutOptions, ValueTargets, Weights, play_games
+from train.td_lambda.rollout import Result, RolloutOptions, ValueTargets, Weights, play_games
 
 
 class GameShare(NamedTuple):
@@ -36,10 +33,10 @@ class Job(NamedTuple):
     """The games of an iteration."""
 
     options: RolloutOptions
-    weights: Sequence[Weights]
-    """Weights of each network of the ensemble that plays."""
-    pool: Pool[Weights | None]
-    """Opponents; None stands for a fixed agent, known by its name."""
+    weights: Weights
+    """Weights of the network that plays."""
+    pool: Pool[Weights]
+    """Opponents: past snapshots."""
     shares: Sequence[GameShare]
 
 
@@ -52,42 +49,25 @@ class Played(NamedTuple):
     """Processor time by phase."""
 
 
-def play(job: Job, backend: Backend = NUMPY) -> list[Played]:
-    """Play the shares of a job on the weights' backend."""
-    pool, played = opponents_of(job), []
+def play(job: Job) -> list[Played]:
+    """Play the shares of a job."""
+    played = []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
         rules = rules_of(share.variant)
-        found = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer, backend)
+        found = play_games(job.options, rules, share.games, job.weights, job.pool, share.seed, rng, timer)
         played.append(Played(*found, timer.seconds))
     return played
 
 
-def opponents_of(job: Job) -> Opponents:
-    """Return the pool of a job with its fixed agents."""
-    members = (
-        Member[Agent | Weights](each.name, each.opponent or resolve(each.name), each.won, each.games)
-        for each in job.pool.members
-    )
-    return Pool(members)
-
-
-Found = TypeVar("Found")
-"""Result of a share."""
-
-
 @contextmanager
-def workers(
-    play: Callable[[Job, Backend], list[Found]], number: int, backend: Backend = NUMPY
-) -> Iterator[Callable[[Job], Callable[[], list[Found]]]]:
+def workers(number: int) -> Iterator[Callable[[Job], Callable[[], list[Played]]]]:
     """Yield a function that begins a job: processes play its games.
 
     Without processes this one plays them when the results are needed.
 
     Args:
-        play: plays a job with the backend of its weights; returns the results of its shares, in their order.
-        number: of processes, 0 with another backend than NumPy.
-        backend: of the weights.
+        number: of processes.
 
     Yields:
         A function that begins a job, whose arrays must not change. It returns a function that waits for the results of
@@ -97,22 +77,18 @@ def workers(
         ChildProcessError: if a process has ended.
     """
     if not number:
-        yield lambda job: partial(play, job, backend)
+        yield lambda job: partial(play, job)
         return
     with worker_processes(number) as pool:
 
-        def start(job: Job) -> Callable[[], list[Found]]:
+        def start(job: Job) -> Callable[[], list[Played]]:
             parts = [job._replace(shares=job.shares[first::number]) for first in range(number)]
-            futures = [pool.submit(_play, play, part) for part in parts]
+            futures = [pool.submit(play, part) for part in parts]
 
-            def results() -> list[Found]:
+            def results() -> list[Played]:
                 found = [future.result() for future in futures]
                 return [found[share % number][share // number] for share in range(len(job.shares))]
 
             return results
 
         yield start
-
-
-def _play(play: Callable[[Job, Backend], list[Found]], job: Job) -> list[Found]:
-    return play(job, NUMPY)  # a backend cannot be sent to another process

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from quincunx_agents import ties
-from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats, observer_for
+from quincunx_agents.afterstates import Bools, Floats, observer_for
 from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.networks import value
@@ -77,8 +77,51 @@ class NetworkSearch(SearchConfig):
         left: int,
         rng: np.random.Generator,
     ) -> Values:
+        """Return values of games to a seat by network rollouts, float64 [B].
+
+        A value is the seat's points, or with several players its `margins`. The games are played on.
+
+        Args:
+            members: tensors of each network by name; see `value.value_and_preference`.
+            others: policy of the other seats, but for the play before the network evaluates; the network if None.
+            games: as of `quincunx_agents.search.determinized.Evaluator`.
+            seat: whose value.
+            left: plays until the round ends.
+            rng: not used.
+        """
         depth = left if self.depth is None else min(self.depth, left)
-        return rollout_values(members, games, seat, left, depth, self.rollout_candidates, others)
+        rules = games.rules
+        spec, observer = agent_spec_of(rules), observer_for(rules)
+        policy, features = spec.rollout_policy, spec.features
+        margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
+        results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
+        for number in range(depth):
+            if games.over.any():  # a solitaire may be lost before its end
+                rows, games = rows[~games.over], games.fork(~games.over)
+            if not len(rows):
+                break
+            observation = observer.observe_batch(games)
+            mask = games.mask
+            last = number + 1 == depth
+            if others and games.mover[0] != seat and not (last and depth < left):
+                policy.step(games, others(observation, mask, np.random.default_rng(number)))
+                results[rows] = payoffs(games)[:, seat]
+                continue
+            tried = features.shortlist(rules, observation, mask, self.rollout_candidates)
+            afterstates = features.afterstates_of(rules, observation, tried)
+            values, preferences = value.evaluate_afterstates(members, afterstates)
+            totals = afterstates.points + values @ margin_weights + preferences
+            best = ties.best_of_rows(totals, afterstates.rows)
+            if last and depth < left:
+                mover = int(games.mover[0])
+                final = games.totals.astype(np.float64)
+                final[:, mover] += afterstates.points[best]
+                final += np.roll(values[best, :players], mover, axis=1)
+                results[rows] = margins(final, SPREAD * (left - number - 1) ** 0.5)[:, seat]
+                break
+            policy.step(games, afterstates.actions[best])
+            results[rows] = payoffs(games)[:, seat]
+        return results
 
 
 def _prior(weights: value.ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
@@ -87,64 +130,6 @@ def _prior(weights: value.ValueWeights, rules: BaseRules, observation: Pieces, m
     points = np.stack([counts[f"{kind}_{seat}"] for seat in range(rules.num_players)], axis=1)
     so_far = points.astype(np.float32) @ value.margin_weights(rules.num_players)[: rules.num_players]
     return so_far[:, None] + value.action_values(weights, rules, observation, mask)
-
-
-def rollout_values(
-    members: Sequence[Mapping[str, Floats]],
-    games: Any,
-    seat: int,
-    left: int,
-    depth: int,
-    candidates: int,
-    others: Policy | None = None,
-    backend: Backend = NUMPY,
-) -> Values:
-    """Return values of games to a seat by network rollouts, float64 [B].
-
-    A value is the seat's points, or with several players its `margins`.
-
-    Args:
-        members: tensors of each network by name; see `value.value_and_preference`.
-        games: with the same rules, all at the same stage, some of them perhaps over; they are played on.
-        seat: whose value.
-        left: plays until the round ends.
-        depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
-        candidates: actions of each position that the network evaluates, the best of the heuristic.
-        others: policy of the other seats, but for the play before the network evaluates; the network if None.
-        backend: of these tensors.
-    """
-    rules = games.rules
-    spec, observer = agent_spec_of(rules), observer_for(rules)
-    policy, features = spec.rollout_policy, spec.features
-    margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
-    results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
-    for number in range(depth):
-        if games.over.any():  # a solitaire may be lost before its end
-            rows, games = rows[~games.over], games.fork(~games.over)
-        if not len(rows):
-            break
-        observation = observer.observe_batch(games)
-        mask = games.mask
-        last = number + 1 == depth
-        if others and games.mover[0] != seat and not (last and depth < left):
-            policy.step(games, others(observation, mask, np.random.default_rng(number)))
-            results[rows] = payoffs(games)[:, seat]
-            continue
-        tried = features.shortlist(rules, observation, mask, candidates)
-        afterstates = features.afterstates_of(rules, observation, tried, backend=backend)
-        values, preferences = value.evaluate_afterstates(members, afterstates)
-        totals = afterstates.points + values @ margin_weights + preferences
-        best = ties.best_of_rows(totals, afterstates.rows)
-        if last and depth < left:
-            mover = int(games.mover[0])
-            final = games.totals.astype(np.float64)
-            final[:, mover] += afterstates.points[best]
-            final += np.roll(values[best, :players], mover, axis=1)
-            results[rows] = margins(final, SPREAD * (left - number - 1) ** 0.5)[:, seat]
-            break
-        policy.step(games, afterstates.actions[best])
-        results[rows] = payoffs(games)[:, seat]
-    return results
 
 
 FAST = NetworkSearch(others=heuristic)

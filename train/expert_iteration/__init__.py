@@ -1,1 +1,0 @@
-"""Expert iteration: a network learns what a search with it finds."""
