@@ -24,32 +24,6 @@ SEATS = 4
 """Length of every axis of seats: the most that a game has."""
 
 
-class Backend(NamedTuple):
-    """Library and device that compute features and networks: NumPy or PyTorch.
-
-    Code for both calls the functions of ``xp`` in the Python array API standard, ``einsum``, ``bincount``, and the
-    methods that both libraries have. Arrays are annotated as NumPy's; with another backend they are tensors.
-    """
-
-    xp: Any = np
-    """The library's functions: `numpy` or `array_api_compat.torch`."""
-    device: Any = "cpu"
-    """One of the library's devices."""
-
-    def array(self, values: Any) -> Any:
-        """Convert values to an array on the device."""
-        return self.xp.asarray(values, device=self.device)
-
-    def to_numpy(self, array: Any) -> npt.NDArray[Any]:
-        """Convert an array on the device to NumPy."""
-        found: npt.NDArray[Any] = array if self.xp is np else array.cpu().numpy()
-        return found
-
-
-NUMPY = Backend()
-"""The default: agents need no other library."""
-
-
 @cache
 def observer_for(rules: BaseRules) -> Observer:
     """Return the observer of the observations that policies receive: with preview."""
@@ -93,9 +67,9 @@ def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Flo
         start += feature.size
 
 
-def one_hot(xp: Any, numbers: Ints, first: int, stop: int) -> Bools:
-    """Return one-hot numbers [j], bool [j, stop - first]; ``xp`` as in `Backend`."""
-    found: Bools = numbers[:, None] == xp.arange(first, stop, device=numbers.device)
+def one_hot(numbers: Ints, first: int, stop: int) -> Bools:
+    """Return one-hot numbers [j], bool [j, stop - first]."""
+    found: Bools = numbers[:, None] == np.arange(first, stop)
     return found
 
 
@@ -135,40 +109,37 @@ class Afterstates(NamedTuple):
     """float32 [m, SEATS]: points still to come for each seat from the mover on where they are known, nan elsewhere."""
     chunks: tuple[tuple[Ints, AfterstateFeatures], ...]
     """Actions of unknown value, int64 [j] indices into ``rows``, and their features; a chunk fits into the cache."""
-    backend: Backend = NUMPY
-    """Backend of the features; everything else is NumPy's."""
 
     def features(self, layout: FeatureLayout, chosen: Ints | None = None) -> npt.NDArray[np.float16]:
         """Return features in one table, float16 [k, layout.size].
 
         They are 0 where the value is known. ``chosen`` are different indices of actions, int64 [k]; all by default.
         """
-        xp, backend, place = self.backend.xp, self.backend, np.arange(len(self.rows))
+        place = np.arange(len(self.rows))
         if chosen is not None:
             place = np.full(len(self.rows), -1)
             place[chosen] = np.arange(len(chosen))
         number = len(self.rows) if chosen is None else len(chosen)
-        table: npt.NDArray[np.float16] = xp.zeros((number, layout.size), dtype=xp.float16, device=backend.device)
+        table: npt.NDArray[np.float16] = np.zeros((number, layout.size), dtype=np.float16)
         for at, (sets, context) in self.chunks:
             to = place[at]
             kept = np.flatnonzero(to >= 0)
-            to, found, start = backend.array(to[kept]), backend.array(kept), 0
+            to, start = to[kept], 0
             for elements, (most, features) in zip(sets, layout.sets, strict=True):
                 numbers = elements.shape[1] * features
-                table[to, start : start + numbers] = xp.astype(elements[found].reshape(-1, numbers), xp.float16)
+                table[to, start : start + numbers] = elements[kept].reshape(-1, numbers).astype(np.float16)
                 start += most * features
-            table[to, start:] = xp.astype(context[found], xp.float16)
+            table[to, start:] = context[kept].astype(np.float16)
         return table
 
 
 CHUNK_SIZE = 512
-"""Afterstates whose features NumPy computes at once: few enough for the processor's cache."""
+"""Afterstates whose features are computed at once: few enough for the processor's cache."""
 
 
-def in_chunks(actions: Ints, backend: Backend) -> Iterator[Ints]:
-    """Split indices of actions into parts whose features are computed together. A device takes all at once."""
-    size = CHUNK_SIZE if backend == NUMPY else max(len(actions), 1)
-    return (actions[start : start + size] for start in range(0, len(actions), size))
+def in_chunks(actions: Ints) -> Iterator[Ints]:
+    """Split indices of actions into parts whose features are computed together."""
+    return (actions[start : start + CHUNK_SIZE] for start in range(0, len(actions), CHUNK_SIZE))
 
 
 class FeatureModule(Protocol):
@@ -177,13 +148,7 @@ class FeatureModule(Protocol):
     LAYOUT: FeatureLayout
     """Shape of the features that the networks of the game read."""
 
-    def afterstates_of(
-        self,
-        rules: Any,
-        observation: Pieces,
-        mask: Bools,
-        backend: Backend = NUMPY,
-    ) -> Afterstates:
+    def afterstates_of(self, rules: Any, observation: Pieces, mask: Bools) -> Afterstates:
         """Return the afterstates of all legal actions.
 
         Actions whose points still to come follow from the observation have no features.
@@ -192,7 +157,6 @@ class FeatureModule(Protocol):
             rules: of the game.
             observation: pieces [n, ...] with the preview.
             mask: bool [n, A].
-            backend: on which the features are computed; everything else is NumPy's.
         """
         ...
 

@@ -71,49 +71,47 @@ def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tu
 
 
 def value_and_preference(
-    members: Sequence[Mapping[str, Floats]], features: AfterstateFeatures, xp: Any = np
+    members: Sequence[Mapping[str, Floats]], features: AfterstateFeatures
 ) -> tuple[Floats, Floats]:
     """Evaluate j afterstates.
 
     Args:
         members: tensors of each network by name; the outputs of all networks are summed.
         features: of the afterstates.
-        xp: functions of the arrays' library, as in `quincunx_agents.afterstates.Backend`.
 
     Returns:
         values: points still to come for each seat from the mover on, float32 [j, SEATS].
         preferences: added to the values of the actions where they are compared, in points too, float32 [j].
     """
-    outputs = VALUE_SCALE * sum(_outputs(tensors, features, xp) for tensors in members)
+    outputs = VALUE_SCALE * sum(_outputs(tensors, features) for tensors in members)
     return outputs[:, :SEATS], outputs[:, SEATS]
 
 
-def _outputs(tensors: Mapping[str, Floats], features: AfterstateFeatures, xp: Any) -> Any:
+def _outputs(tensors: Mapping[str, Floats], features: AfterstateFeatures) -> Any:
     """Return the outputs of one network, float32 [j, SEATS + 1]."""
     weights = tensors["trunk.0.weight"]
     hidden, start = features.context @ weights[:, weights.shape[1] - features.context.shape[1] :].T, 0
     for number, elements in enumerate(features.sets):
         encoded = elements.reshape(-1, elements.shape[2])
         for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
-            encoded = xp.maximum(encoded @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
+            encoded = np.maximum(encoded @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
         present = elements[:, None, :, 0]
         summed = (present @ encoded.reshape(*elements.shape[:2], -1))[:, 0]
         hidden += summed @ weights[:, start : start + summed.shape[1]].T
         start += summed.shape[1]
-    hidden = xp.maximum(hidden + tensors["trunk.0.bias"], 0)
-    hidden = xp.maximum(hidden @ tensors["trunk.2.weight"].T + tensors["trunk.2.bias"], 0)
+    hidden = np.maximum(hidden + tensors["trunk.0.bias"], 0)
+    hidden = np.maximum(hidden @ tensors["trunk.2.weight"].T + tensors["trunk.2.bias"], 0)
     return hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"]
 
 
 def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: Afterstates) -> tuple[Floats, Floats]:
     """Return values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates.
 
-    Known values stay as they are. The tensors are arrays of the afterstates' backend, the results of NumPy.
+    Known values stay as they are.
     """
     values, preferences = afterstates.known_values.copy(), np.zeros(len(afterstates.rows), np.float32)
-    backend = afterstates.backend
     for at, features in afterstates.chunks:
-        values[at], preferences[at] = map(backend.to_numpy, value_and_preference(members, features, backend.xp))
+        values[at], preferences[at] = value_and_preference(members, features)
     return values, preferences
 
 

@@ -19,11 +19,9 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import (
-    NUMPY,
     SEATS,
     AfterstateFeatures,
     Afterstates,
-    Backend,
     Bools,
     Feature,
     FeatureLayout,
@@ -91,9 +89,7 @@ class _Tables(NamedTuple):
 
 
 @cache
-def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
-    if backend != NUMPY:
-        return _Tables(*map(backend.array, _tables(rules)))
+def _tables(rules: Rules) -> _Tables:
     derived, cards, cells = derived_tables(), range(rules.num_cards), range(rules.num_cells)
     ranks = np.array(
         [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
@@ -115,8 +111,6 @@ def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
 class _CellInputs(NamedTuple):
     """Scores of all cards in a cell. Axes: w cells of positions or of afterstates, K cards."""
 
-    xp: Any
-    """Functions of the arrays' library, as in `Backend`."""
     points: Floats
     """[w, K]."""
     draws: Floats
@@ -142,7 +136,6 @@ class _OwnScores(NamedTuple):
     the last axis: it is the longest, and NumPy is fastest along it.
     """
 
-    xp: Any
     slots: Ints
     """[H, j]: the card in each slot."""
     filled: Bools
@@ -167,7 +160,6 @@ class _ContextInputs(NamedTuple):
     Axes: j afterstates, K cards, H slots of the hand. Values are points + `DRAW_POINTS` for each draw.
     """
 
-    xp: Any
     rules: Rules
     tables: _Tables
     # Of each card.
@@ -222,26 +214,26 @@ HAND_FEATURES: tuple[Feature[_OwnScores], ...] = (
     Feature("present", 1, lambda s: s.present, "1 for a cell, 0 for padding"),
     Feature("best_value", 20, lambda s: s.best, "value of the best card of the hand"),
     Feature("second_value", 20, lambda s: s.second, "value of the second best"),
-    Feature("most_points", 20, lambda s: s.xp.max(s.points, axis=0), "most points of a card of the hand"),
-    Feature("most_draws", 1, lambda s: s.xp.max(s.draws, axis=0), "most draws of a card of the hand"),
-    Feature("all_gains", 30, lambda s: s.xp.maximum(s.points, 0).sum(axis=0), "positive points of the hand, summed"),
+    Feature("most_points", 20, lambda s: np.max(s.points, axis=0), "most points of a card of the hand"),
+    Feature("most_draws", 1, lambda s: np.max(s.draws, axis=0), "most draws of a card of the hand"),
+    Feature("all_gains", 30, lambda s: np.maximum(s.points, 0).sum(axis=0), "positive points of the hand, summed"),
     Feature("all_draws", 2, lambda s: s.draws.sum(axis=0), "draws of the hand, summed"),
 )
 """Features of a cell that depend on the hand, [e, j] each."""
 
 UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
     # The average unseen card here.
-    Feature("unseen_points", 5, lambda s: _mean(s.xp, s.points, s.share), "mean points"),
-    Feature("unseen_value", 10, lambda s: _mean(s.xp, s.gains, s.share), "mean of the positive values"),
-    Feature("unseen_gains", 5, lambda s: _mean(s.xp, s.xp.maximum(s.points, 0), s.share), "mean positive points"),
+    Feature("unseen_points", 5, lambda s: _mean(s.points, s.share), "mean points"),
+    Feature("unseen_value", 10, lambda s: _mean(s.gains, s.share), "mean of the positive values"),
+    Feature("unseen_gains", 5, lambda s: _mean(np.maximum(s.points, 0), s.share), "mean positive points"),
     Feature(
         "unseen_large_gains",
         5,
-        lambda s: _mean(s.xp, s.xp.maximum(s.points - LARGE_GAIN, 0), s.share),
+        lambda s: _mean(np.maximum(s.points - LARGE_GAIN, 0), s.share),
         "mean of the points above `LARGE_GAIN`",
     ),
-    Feature("unseen_draws", 1, lambda s: _mean(s.xp, s.draws, s.share) * 3, "mean draws, times 3"),
-    Feature("touching", 1, lambda s: one_hot(s.xp, s.touching, 0, 5), "number of adjacent cards, one-hot", 5),
+    Feature("unseen_draws", 1, lambda s: _mean(s.draws, s.share) * 3, "mean draws, times 3"),
+    Feature("touching", 1, lambda s: one_hot(s.touching, 0, 5), "number of adjacent cards, one-hot", 5),
     Feature("edges", 1, lambda s: s.edges, "sides at the edge of the grid"),
     # The replies to come.
     Feature("next_best", 15, lambda s: s.next_best, "points of the next seat's best card above `STEPS`", len(STEPS)),
@@ -289,18 +281,18 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     Feature("pile", 20, lambda s: s.pile, "cards in the pile"),
     Feature("next_hand", 10, lambda s: s.others[:, 0], "cards in the next seat's hand"),
     Feature("need", 4, lambda s: s.need, "cards lacking for the own plays still to come, or -spare ones"),
-    Feature("lacking", 3, lambda s: s.xp.maximum(s.need, 0), "cards lacking, at least 0"),
+    Feature("lacking", 3, lambda s: np.maximum(s.need, 0), "cards lacking, at least 0"),
     Feature("lacks", 1, lambda s: s.need > 0, "whether cards lack"),
     Feature("no_card", 1, lambda s: s.size == 0, "whether no card is kept"),
     Feature("one_card", 1, lambda s: s.size + s.drawn == 1, "whether there will be one card"),
     Feature("two_cards", 1, lambda s: s.size + s.drawn == 2, "whether there will be two cards"),
-    Feature("last_plays", 1, lambda s: one_hot(s.xp, s.left, 1, 4), "1, 2 or 3 plays to come, one-hot", 3),
+    Feature("last_plays", 1, lambda s: one_hot(s.left, 1, 4), "1, 2 or 3 plays to come, one-hot", 3),
     # Penalties.
     Feature("penalty", 40, lambda s: s.hand @ s.tables.penalty, "penalty for the hand if the round ended"),
     Feature("unseen_penalty", 10, lambda s: s.share @ s.tables.penalty, "penalty for the average unseen card"),
     # Each card in its best cell.
     Feature("best_values", 5, lambda s: (s.own_best_values * s.filled).sum(axis=0), "of the hand, summed"),
-    Feature("best_value", 1, lambda s: s.xp.max(s.own_best_values, axis=0), "of the best card of the hand"),
+    Feature("best_value", 1, lambda s: np.max(s.own_best_values, axis=0), "of the best card of the hand"),
     Feature("best_points", 5, lambda s: (s.own_best_points * s.filled).sum(axis=0), "points of the hand, summed"),
     Feature("best_draws", 4, lambda s: (s.most_draws * s.hand).sum(axis=1), "most draws of the hand, summed"),
     Feature(
@@ -308,11 +300,9 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     ),
     Feature("unseen_best_value", 1, lambda s: (s.share * s.best_values).sum(axis=1), "mean of the unseen cards"),
     Feature("unseen_best_draws", 1, lambda s: (s.share * s.most_draws).sum(axis=1), "mean of their most draws"),
+    Feature("unseen_small_value", 1, lambda s: (s.share * np.minimum(s.best_values, 1)).sum(axis=1), "up to 20 points"),
     Feature(
-        "unseen_small_value", 1, lambda s: (s.share * s.xp.minimum(s.best_values, 1)).sum(axis=1), "up to 20 points"
-    ),
-    Feature(
-        "unseen_large_value", 1, lambda s: (s.share * s.xp.maximum(s.best_values - 1, 0)).sum(axis=1), "above 20 points"
+        "unseen_large_value", 1, lambda s: (s.share * np.maximum(s.best_values - 1, 0)).sum(axis=1), "above 20 points"
     ),
     # Ranks, suits and power plays.
     Feature(
@@ -338,7 +328,7 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     Feature(
         "last_seat",
         1,
-        lambda s: one_hot(s.xp, s.left % s.rules.num_players, 0, SEATS) & (s.rules.num_players > 1),
+        lambda s: one_hot(s.left % s.rules.num_players, 0, SEATS) & (s.rules.num_players > 1),
         "seat of the last play, counted from the mover, one-hot; 0 in the solitaire",
         SEATS,
     ),
@@ -366,9 +356,9 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
 """Features of the position as a whole, [j] or [j, size] each."""
 
 
-def _mean(xp: Any, values: Floats, share: Floats) -> Floats:
+def _mean(values: Floats, share: Floats) -> Floats:
     """Average values [w, K] by the shares of the cards, float32 [w]."""
-    mean: Floats = xp.einsum("wk,wk->w", values, share)
+    mean: Floats = np.einsum("wk,wk->w", values, share)
     return mean
 
 
@@ -421,12 +411,7 @@ LAYOUT = FeatureLayout(
 # --- Afterstates -----------------------------------------------------------------------------------------------------
 
 
-def afterstates_of(
-    rules: Rules,
-    observation: Pieces,
-    mask: Bools,
-    backend: Backend = NUMPY,
-) -> Afterstates:
+def afterstates_of(rules: Rules, observation: Pieces, mask: Bools) -> Afterstates:
     """Return the afterstates of all legal actions. Implements `quincunx_agents.afterstates.FeatureModule`."""
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     n, encoded = len(mask), rules.num_plays_encoded
@@ -461,14 +446,14 @@ def afterstates_of(
     unknown = np.isnan(known_values[:, 0])
     for stage in np.unique(left[rows[unknown]]):
         of_stage = np.flatnonzero(unknown & (left[rows] == stage))
-        for at in in_chunks(of_stage, backend):
+        for at in in_chunks(of_stage):
             row = rows[at]
             positions, position = np.unique(row, return_inverse=True)
             kept, pile = hand[row], counts["pile"][row] - draws[at]
             kept[np.arange(len(at)), cards[at]] = 0
             plays = _Plays(position, cards[at], cells[at], kept, draws[at], pile, others[row], margins[at])
-            chunks.append((at, _features(rules, board[positions], unseen[positions], plays, backend)))
-    return Afterstates(rows, actions, points, known_values, tuple(chunks), backend)
+            chunks.append((at, _features(rules, board[positions], unseen[positions], plays)))
+    return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
@@ -504,10 +489,9 @@ class _Plays(NamedTuple):
 
 
 class _Described(NamedTuple):
-    """Afterstates whose features are computed, as arrays of a backend. Axes: p positions, j afterstates, K cards."""
+    """Afterstates whose features are computed. Axes: p positions, j afterstates, K cards."""
 
     rules: Rules
-    backend: Backend
     tables: _Tables
     plays: _Plays
     before: npt.NDArray[np.int8]
@@ -528,13 +512,7 @@ class _Described(NamedTuple):
     """Expected points of these cards in each cell, [w, 3] each; see `expected_best`."""
 
 
-def _features(
-    rules: Rules,
-    before: npt.NDArray[np.int8],
-    unseen: Floats,
-    plays: _Plays,
-    backend: Backend,
-) -> AfterstateFeatures:
+def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays: _Plays) -> AfterstateFeatures:
     """Compute the features of j afterstates at the same stage.
 
     Args:
@@ -542,123 +520,113 @@ def _features(
         before: boards of the positions, int8 [p, C + 1].
         unseen: 1 for each card in the pile or another hand, [p, K].
         plays: the actions.
-        backend: computes the features. The engine gives the open cells and the scores there, computed with NumPy.
     """
     board = before[plays.position]
     board[np.arange(len(board)), plays.cell] = plays.card
     room, playable = open_cells(rules, board)
-    scored = cell_values(rules, before, board, playable, plays.position, plays.card, plays.cell)
+    scores = cell_values(rules, before, board, playable, plays.position, plays.card, plays.cell)
     first_play = np.searchsorted(plays.position, np.arange(len(before)))
-
-    xp, array = backend.xp, backend.array
-    scores, plays = CellValues(*map(array, scored)), _Plays(*map(array, plays))
-    before, board, room, unseen, first_play = map(array, (before, board, room, unseen, first_play))
     hidden, at = unseen > 0, scores.position
-    odds = best_card_odds(hidden, plays.others[first_play], rules, backend)  # the same in all afterstates of a position
-    in_cell = expected_best(xp, scores.points[:-1], hidden[at], [each[at] for each in odds])
-    share = unseen / xp.maximum(unseen.sum(axis=1), 1)[:, None]
-    of = _Described(
-        rules, backend, _tables(rules, backend), plays, before, board, room, unseen, share, scores, odds, in_cell
-    )
+    odds = best_card_odds(hidden, plays.others[first_play], rules)  # the same in all afterstates of a position
+    in_cell = expected_best(scores.points[:-1], hidden[at], [each[at] for each in odds])
+    share = unseen / np.maximum(unseen.sum(axis=1), 1)[:, None]
+    of = _Described(rules, _tables(rules), plays, before, board, room, unseen, share, scores, odds, in_cell)
     own = _own_scores(of)
     return AfterstateFeatures((_cell_set(of, own), _card_set(of, own)), _context(of, own))
 
 
 def _own_scores(of: _Described) -> _OwnScores:
     """Score the cards of the hand in each cell."""
-    xp, found, hand = of.backend.xp, of.scores, of.plays.hand
+    found, hand = of.scores, of.plays.hand
     size = hand.sum(axis=1)
-    slots = xp.argsort(-hand, axis=1, stable=True)[:, : max(int(xp.max(size)), 2)].T
-    numbers = xp.arange(len(slots), device=of.backend.device)
+    slots = np.argsort(-hand, axis=1, stable=True)[:, : max(int(np.max(size)), 2)].T
+    numbers = np.arange(len(slots))
     filled = numbers[:, None] < size
     at = found.cells * of.rules.num_cards + slots[:, None]
-    points, draws = (xp.astype(scores.take(at), xp.float32) for scores in (found.points, found.draws))
+    points, draws = (scores.take(at).astype(np.float32) for scores in (found.points, found.draws))
     draws *= filled[:, None]
-    values = xp.where(filled[:, None], points + DRAW_POINTS * draws, ABSENT_VALUE)
+    values = np.where(filled[:, None], points + DRAW_POINTS * draws, ABSENT_VALUE)
     best = values.argmax(axis=0)
     return _OwnScores(
-        xp=xp,
         slots=slots,
         filled=filled,
         present=found.present,
         values=values,
         draws=draws,
         points=values - DRAW_POINTS * draws,
-        best=xp.max(values, axis=0),
-        second=xp.max(xp.where(numbers[:, None, None] == best, ABSENT_VALUE, values), axis=0),
+        best=np.max(values, axis=0),
+        second=np.max(np.where(numbers[:, None, None] == best, ABSENT_VALUE, values), axis=0),
     )
 
 
 def _cell_set(of: _Described, own: _OwnScores) -> Floats:
     """Compute features of the cells, float32 [j, e, F]."""
-    xp, found, device = of.backend.xp, of.scores, of.backend.device
+    found = of.scores
     of_hand, of_cell = map(num_features, (HAND_FEATURES, CELL_FEATURES))
-    points, draws = (xp.astype(scores[:-1], xp.float32) for scores in (found.points, found.draws))
+    points, draws = (scores[:-1].astype(np.float32) for scores in (found.points, found.draws))
     inputs = _CellInputs(
-        xp=xp,
         points=points,
         draws=draws,
-        gains=xp.maximum(points + DRAW_POINTS * draws, 0),
+        gains=np.maximum(points + DRAW_POINTS * draws, 0),
         share=of.share[found.position],
         touching=found.touching,
         edges=found.edges,
         next_best=of.in_cell[0],
         others_best=of.in_cell[-1],
     )
-    of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=device)
+    of_unseen = np.zeros((len(found.points), of_cell - of_hand), dtype=np.float32)
     write_features(UNSEEN_FEATURES, inputs, of_unseen[:-1])  # the last row only pads
     num_cells, j = found.cells.shape
-    cell_set: Floats = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=device)
-    write_features(HAND_FEATURES, own, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
+    cell_set: Floats = np.empty((j, num_cells, of_cell), dtype=np.float32)
+    write_features(HAND_FEATURES, own, np.transpose(cell_set, (1, 0, 2))[..., :of_hand])
     cell_set[..., :of_hand] *= found.present.T[:, :, None]
-    cell_set[..., of_hand:] = xp.take(of_unseen, found.cells.T.reshape(-1), axis=0).reshape(j, num_cells, -1)
+    cell_set[..., of_hand:] = np.take(of_unseen, found.cells.T.reshape(-1), axis=0).reshape(j, num_cells, -1)
     return cell_set
 
 
 def _card_set(of: _Described, own: _OwnScores) -> Floats:
     """Compute features of the cards of the hand, float32 [j, H, F]."""
-    xp, tables, device, slots, j = of.backend.xp, of.tables, of.backend.device, own.slots, len(of.board)
-    others = xp.where(own.values < own.best, own.best, own.second)
+    tables, slots, j = of.tables, own.slots, len(of.board)
+    others = np.where(own.values < own.best, own.best, own.second)
     same_rank = (of.unseen @ tables.same_rank)[of.plays.position]
     inputs = _CardInputs(
         filled=own.filled,
-        values=_three_best(xp, own.values),
-        points=xp.max(own.points, axis=1),
-        draws=xp.max(own.draws, axis=1),
+        values=_three_best(own.values),
+        points=np.max(own.points, axis=1),
+        draws=np.max(own.draws, axis=1),
         times_best=((own.values >= others) & own.present).sum(axis=1),
-        lead=xp.maximum(own.values - xp.maximum(others, 0), 0).sum(axis=1),
+        lead=np.maximum(own.values - np.maximum(others, 0), 0).sum(axis=1),
         ranks=tables.ranks[slots],
         suits=tables.suits[slots],
         penalty=tables.penalty[slots],
-        unseen=same_rank.take(slots + of.rules.num_cards * xp.arange(j, device=device)),
+        unseen=same_rank.take(slots + of.rules.num_cards * np.arange(j)),
     )
-    card_set: Floats = xp.empty((j, len(slots), num_features(CARD_FEATURES)), dtype=xp.float32, device=device)
-    write_features(CARD_FEATURES, inputs, xp.permute_dims(card_set, (1, 0, 2)))
+    card_set: Floats = np.empty((j, len(slots), num_features(CARD_FEATURES)), dtype=np.float32)
+    write_features(CARD_FEATURES, inputs, np.transpose(card_set, (1, 0, 2)))
     card_set *= own.filled.T[:, :, None]
     return card_set
 
 
 def _context(of: _Described, own: _OwnScores) -> Floats:
     """Compute features of the position as a whole, float32 [j, G]."""
-    xp, rules, plays, tables, position = of.backend.xp, of.rules, of.plays, of.tables, of.plays.position
-    cards = xp.astype(of.before[:, :-1], xp.int64)
+    rules, plays, tables, position = of.rules, of.plays, of.tables, of.plays.position
+    cards = of.before[:, :-1].astype(np.int64)
     size, left, share = plays.hand.sum(axis=1), rules.setup.filled - (of.board != EMPTY).sum(axis=1), of.share[position]
     best_values, most_draws, most_points = _best_cells(of)
-    anywhere = expected_best(xp, most_points, (of.unseen > 0)[position], [each[position] for each in of.odds])
-    padded = xp.concat([of.in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=of.backend.device)])
+    anywhere = expected_best(most_points, (of.unseen > 0)[position], [each[position] for each in of.odds])
+    padded = np.concatenate([of.in_cell[0][:, 0], np.zeros(1, dtype=np.float32)])
     inputs = _ContextInputs(
-        xp=xp,
         rules=rules,
         tables=tables,
         hand=plays.hand,
         share=share,
-        best_values=xp.astype(best_values, xp.float32) / 20,
-        most_draws=xp.astype(most_draws, xp.float32),
+        best_values=best_values.astype(np.float32) / np.float32(20),
+        most_draws=most_draws.astype(np.float32),
         filled=own.filled,
-        own_best_values=xp.max(own.values, axis=1) / 20,
-        own_best_points=xp.max(own.points, axis=1) / 20,
+        own_best_values=np.max(own.values, axis=1) / 20,
+        own_best_points=np.max(own.points, axis=1) / 20,
         open_cells=of.open_cells,
-        threes=open_threes(rules, of.board, of.open_cells, plays.hand, of.unseen[position], of.backend),
+        threes=open_threes(rules, of.board, of.open_cells, plays.hand, of.unseen[position]),
         power=tables.power[cards].sum(axis=1)[position] + tables.power[plays.card],
         size=size,
         drawn=plays.drawn,
@@ -669,28 +637,28 @@ def _context(of: _Described, own: _OwnScores) -> Floats:
         need=left // rules.num_players - size - plays.drawn,
         next_best=anywhere[0],
         others_best=anywhere[-1],
-        own_cells=_three_best(xp, xp.max(own.points, axis=0)),
-        next_cells=_three_best(xp, padded.take(of.scores.cells)),
+        own_cells=_three_best(np.max(own.points, axis=0)),
+        next_cells=_three_best(padded.take(of.scores.cells)),
     )
-    context: Floats = xp.empty((len(of.board), LAYOUT.context), dtype=xp.float32, device=of.backend.device)
+    context: Floats = np.empty((len(of.board), LAYOUT.context), dtype=np.float32)
     write_features(CONTEXT_FEATURES, inputs, context)
     return context
 
 
 def _best_cells(of: _Described) -> list[npt.NDArray[np.int16]]:
     """Return each card's best value, draws and points, int16 [j, K]. Each is in the cell where it is highest."""
-    xp, found, num_cards = of.backend.xp, of.scores, of.rules.num_cards
+    found, num_cards = of.scores, of.rules.num_cards
     kinds = [found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points]
-    by_cell = xp.concat(kinds, axis=1)  # side by side
-    best = xp.take(by_cell, found.cells[0], axis=0)
+    by_cell = np.concatenate(kinds, axis=1)  # side by side
+    best = np.take(by_cell, found.cells[0], axis=0)
     for cells in found.cells[1:]:
-        best = xp.maximum(best, xp.take(by_cell, cells, axis=0))
+        best = np.maximum(best, np.take(by_cell, cells, axis=0))
     return [best[:, start : start + num_cards] for start in range(0, 3 * num_cards, num_cards)]
 
 
-def _three_best(xp: Any, values: Floats) -> Floats:
+def _three_best(values: Floats) -> Floats:
     """Return the three highest of values [..., e, j], highest first, [..., j, 3]. Missing values are `ABSENT_VALUE`."""
-    best = -xp.sort(-values, axis=-2)[..., :3, :]
-    missing = [xp.full_like(values[..., :1, :], ABSENT_VALUE)] * (3 - best.shape[-2])
-    three: Floats = xp.moveaxis(xp.concat([best, *missing], axis=-2), -2, -1)
+    best = -np.sort(-values, axis=-2)[..., :3, :]
+    missing = [np.full_like(values[..., :1, :], ABSENT_VALUE)] * (3 - best.shape[-2])
+    three: Floats = np.moveaxis(np.concatenate([best, *missing], axis=-2), -2, -1)
     return three

@@ -7,12 +7,11 @@ points of its best card, in a cell or anywhere, therefore follow from the points
 from collections.abc import Sequence
 from functools import cache
 from math import lgamma
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats
+from quincunx_agents.afterstates import Bools, Floats
 from quincunx_env.quincunx.rules import Rules
 
 STEPS = (0, 15, 30)
@@ -23,11 +22,8 @@ MOST_UNSEEN = 40
 
 
 @cache
-def _odds(backend: Backend = NUMPY) -> Floats:
+def _odds() -> Floats:
     """Return the odds of a hand's best card, [u, h, K]. It is the first, second, ... of u when h are dealt."""
-    if backend != NUMPY:
-        converted: Floats = backend.array(_odds())
-        return converted
     unseen, held, worse = np.ogrid[: MOST_UNSEEN + 1, : MOST_UNSEEN + 1, : MOST_UNSEEN + 2]
     log = np.array([lgamma(number + 1) for number in range(MOST_UNSEEN + 1)])
     possible = (unseen >= held + worse) & (unseen >= held)
@@ -41,25 +37,24 @@ def _odds(backend: Backend = NUMPY) -> Floats:
     return (missed[:, :, :-1] - missed[:, :, 1:]).astype(np.float32)
 
 
-def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[Floats]) -> list[Floats]:
+def expected_best(points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[Floats]) -> list[Floats]:
     """Return expected points of each hand's best card, float32 [n, 3] each.
 
     Points count above each of `STEPS`. Without hands, in the solitaire, it is one array of zeros.
 
     Args:
-        xp: functions of the arrays' library, as in `Backend`.
         points: int16 [n, K], of each card.
         unseen: [n, K], the cards from which the hands were dealt.
         odds: of each hand [n, K], see `_odds`.
     """
     if not odds:
-        return [xp.zeros((len(points), len(STEPS)), dtype=xp.float32, device=points.device)]
-    ranked = -xp.sort(xp.where(unseen, -points, 0), axis=1)  # the best first; negative points count 0
-    above = [xp.astype(xp.maximum(ranked - step, 0), xp.float32) for step in STEPS]
-    return [xp.stack([xp.einsum("nk,nk->n", gains, each) for gains in above], axis=-1) for each in odds]
+        return [np.zeros((len(points), len(STEPS)), dtype=np.float32)]
+    ranked = -np.sort(np.where(unseen, -points, 0), axis=1)  # the best first; negative points count 0
+    above = [np.maximum(ranked - step, 0).astype(np.float32) for step in STEPS]
+    return [np.stack([np.einsum("nk,nk->n", gains, each) for gains in above], axis=-1) for each in odds]
 
 
-def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend) -> list[Floats]:
+def best_card_odds(unseen: Bools, others: Floats, rules: Rules) -> list[Floats]:
     """Return the odds of the next seat's best card.
 
     With more than two players, also the odds for all other hands together.
@@ -68,13 +63,10 @@ def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend
         unseen: bool [p, K], the cards in the pile and the other hands.
         others: [p, SEATS - 1], cards in the other hands, from the next seat on.
         rules: of the game.
-        backend: of the arrays.
 
     Returns:
         No, one or two arrays, float32 [p, K]; see `_odds`.
     """
-    xp, number = backend.xp, unseen.sum(axis=1)
-    sizes = [xp.astype(size, xp.int64) for size in (others[:, 0], others.sum(axis=1))]
-    return [
-        _odds(backend)[number, xp.minimum(size, number), : rules.num_cards] for size in sizes[: rules.num_players - 1]
-    ]
+    number = unseen.sum(axis=1)
+    sizes = [size.astype(np.int64) for size in (others[:, 0], others.sum(axis=1))]
+    return [_odds()[number, np.minimum(size, number), : rules.num_cards] for size in sizes[: rules.num_players - 1]]

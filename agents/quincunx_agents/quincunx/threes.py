@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats, Ints
+from quincunx_agents.afterstates import Bools, Floats, Ints
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rank_order
@@ -50,9 +50,7 @@ class _Tables(NamedTuple):
 
 
 @cache
-def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
-    if backend != NUMPY:
-        return _Tables(*map(backend.array, _tables(rules)))
+def _tables(rules: Rules) -> _Tables:
     places = [rank_order(card, rules.ranks) for card in range(rules.num_cards)]
     orders = np.array([NO_ORDER if place is None else place for place in places])
     lines = [(cell, line) for cell in range(rules.num_cells) for line in range(rules.num_lines)]
@@ -71,7 +69,6 @@ def open_threes(
     open_cells: Bools,
     hand: Floats,
     unseen: Floats,
-    backend: Backend,
 ) -> OpenThrees:
     """Count the ways to complete the threes in line of j afterstates.
 
@@ -81,16 +78,13 @@ def open_threes(
         open_cells: bool [j, C + 1], the empty cells where a card may still come.
         hand: [j, K], 1 for each card kept.
         unseen: [j, K], 1 for each card in the pile or another hand.
-        backend: of the arrays.
     """
-    xp, tables, j = backend.xp, _tables(rules, backend), len(board)
+    tables, j = _tables(rules), len(board)
     windows = tables.windows.reshape(-1)
-    lying, gaps = (
-        xp.take(each.T, windows, axis=0).reshape(3, -1, j) for each in (board, xp.astype(open_cells, xp.int8))
-    )
-    occupied = xp.astype(lying != EMPTY, xp.int8)
+    lying, gaps = (np.take(each.T, windows, axis=0).reshape(3, -1, j) for each in (board, open_cells.astype(np.int8)))
+    occupied = (lying != EMPTY).astype(np.int8)
     num_gaps, num_occupied = (each[0] + each[1] + each[2] for each in (gaps, occupied))
-    (found,) = xp.nonzero(((num_gaps == 2) & (num_occupied == 1)).reshape(-1))
+    (found,) = np.nonzero(((num_gaps == 2) & (num_occupied == 1)).reshape(-1))
     at = found % j
     # One of the three is a card, the other two are `EMPTY`.
     card, place = (
@@ -98,13 +92,13 @@ def open_threes(
         for each in (lying[0] + lying[1] + lying[2] - 2 * EMPTY, occupied[1] + 2 * occupied[2])
     )
     # Beyond the first rank and around `NO_ORDER` there are ranks without a card.
-    margin = xp.zeros((j, 2), dtype=xp.float32, device=backend.device)
-    own, other = (xp.concat([margin, cards @ tables.by_order], axis=1) for cards in (hand, unseen))
-    rank = at * own.shape[1] + tables.orders[xp.astype(card, xp.int64)] + 2
-    first, second = tables.others_from[:, xp.astype(place, xp.int64)]
+    margin = np.zeros((j, 2), dtype=np.float32)
+    own, other = (np.concatenate([margin, cards @ tables.by_order], axis=1) for cards in (hand, unseen))
+    rank = at * own.shape[1] + tables.orders[card.astype(np.int64)] + 2
+    first, second = tables.others_from[:, place.astype(np.int64)]
 
     def count(ways: npt.NDArray[np.generic]) -> Floats:
-        numbers: Floats = xp.astype(xp.bincount(at, xp.astype(ways, xp.float32), j), xp.float32)
+        numbers: Floats = np.bincount(at, ways.astype(np.float32), j).astype(np.float32)
         return numbers
 
     held, hidden = own.take(rank), other.take(rank)

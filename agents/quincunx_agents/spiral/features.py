@@ -22,11 +22,9 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import (
-    NUMPY,
     SEATS,
     AfterstateFeatures,
     Afterstates,
-    Backend,
     Bools,
     Feature,
     FeatureLayout,
@@ -84,22 +82,18 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 
 @cache
-def _missed(backend: Backend = NUMPY) -> Floats:
+def _missed() -> Floats:
     """Return the chance that the opponent holds none of some cards, [held, cards]. Axes: its hand, these cards."""
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
         for held in range(HAND + 1)
     ]
-    found: Floats = backend.array(np.array(missed, np.float32))
-    return found
+    return np.array(missed, np.float32)
 
 
 class _Inputs(NamedTuple):
     """Arrays from which the features of m afterstates are computed."""
-
-    xp: Any
-    """Functions of the arrays' library, as in `Backend`."""
 
     # Of the next cells, and of all cards in them.
     there: Bools
@@ -160,11 +154,11 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "place",
         1,
-        lambda s: s.xp.eye(NEXT_CELLS, device=s.there.device)[:, :, None],
+        lambda s: np.eye(NEXT_CELLS)[:, :, None],
         "place among the next cells, one-hot",
         NEXT_CELLS,
     ),
-    Feature("best", 15, lambda s: -s.xp.sort(-s.own, axis=0)[:BEST], "values of the best cards kept", BEST),
+    Feature("best", 15, lambda s: -np.sort(-s.own, axis=0)[:BEST], "values of the best cards kept", BEST),
     Feature("in_turn", 15, lambda s: s.in_turn, "points of the best card that earlier own cells left"),
     Feature(
         "expected_level",
@@ -176,12 +170,12 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "reached",
         1,
-        lambda s: s.xp.stack([s.reached[level] for level in SHOWN_LEVELS]),
+        lambda s: np.stack([s.reached[level] for level in SHOWN_LEVELS]),
         "probability that the opponent's best card reaches each of `SHOWN_LEVELS`",
         len(SHOWN_LEVELS),
     ),
-    Feature("flush", 5, lambda s: s.xp.max(s.flushes, axis=0), "most points for flushes"),
-    Feature("ranks", 15, lambda s: s.xp.max(s.ranks, axis=0), "most points for kinds and runs"),
+    Feature("flush", 5, lambda s: np.max(s.flushes, axis=0), "most points for flushes"),
+    Feature("ranks", 15, lambda s: np.max(s.ranks, axis=0), "most points for kinds and runs"),
     Feature("first", 1, lambda s: _line_features(s, 0), "features of the first line", NUM_LINE_FEATURES),
     Feature("second", 1, lambda s: _line_features(s, 1), "features of the second line", NUM_LINE_FEATURES),
     *OPTIONS,
@@ -193,14 +187,14 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "points",
         10,
-        lambda s: s.xp.permute_dims(s.own * s.there, (1, 0, 2)),
+        lambda s: np.transpose(s.own * s.there, (1, 0, 2)),
         "points in each of the next cells",
         NEXT_CELLS,
     ),
     Feature(
         "near",
         4,
-        lambda s: s.xp.stack(
+        lambda s: np.stack(
             [
                 s.lines.near.reshape(-1).take(s.rank * s.lines.near.shape[1] + codes)
                 for codes in s.rank_codes[:, 1::2].reshape(NEXT_CELLS, -1)
@@ -212,26 +206,26 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "kept_around",
         1,
-        lambda s: _around(s.xp, s.of_rank, s.rank),
+        lambda s: _around(s.of_rank, s.rank),
         "cards kept of the rank, next to it, one but one",
         3,
     ),
-    Feature("kept_suit", 4, lambda s: s.xp.take_along_axis(s.of_suit, s.suit, axis=0), "cards kept of the suit"),
-    Feature("unseen_around", 1, lambda s: _around(s.xp, s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
+    Feature("kept_suit", 4, lambda s: np.take_along_axis(s.of_suit, s.suit, axis=0), "cards kept of the suit"),
+    Feature("unseen_around", 1, lambda s: _around(s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
     *OPTIONS,
-    Feature("middle", 6, lambda s: s.xp.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
-    Feature("value", 10, lambda s: s.xp.minimum(s.rank + 1, 10), "value in a fifteen"),
+    Feature("middle", 6, lambda s: np.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
+    Feature("value", 10, lambda s: np.minimum(s.rank + 1, 10), "value in a fifteen"),
 )
 """Features of the cards kept, [slots, m] each."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
-    Feature("ply", 1, lambda s: one_hot(s.xp, s.ply, 1, PLAYS + 1).T, "cards played, one-hot", PLAYS),
+    Feature("ply", 1, lambda s: one_hot(s.ply, 1, PLAYS + 1).T, "cards played, one-hot", PLAYS),
     Feature("size", 12, lambda s: s.filled.sum(axis=0), "cards kept"),
     Feature("pairs", 3, lambda s: (s.of_rank == 2).sum(axis=0), "ranks of two cards"),
     Feature("triples", 1, lambda s: (s.of_rank >= 3).sum(axis=0), "ranks of three cards or more"),
     Feature("neighbours", 5, lambda s: (s.of_rank[1:] * s.of_rank[:-1]).sum(axis=0), "pairs of adjacent ranks"),
     Feature("gaps", 5, lambda s: (s.of_rank[2:] * s.of_rank[:-2]).sum(axis=0), "pairs of ranks with one between"),
-    Feature("longest_suit", 5, lambda s: s.xp.max(s.of_suit, axis=0), "cards of the longest suit"),
+    Feature("longest_suit", 5, lambda s: np.max(s.of_suit, axis=0), "cards of the longest suit"),
     Feature("voids", 1, lambda s: (s.of_suit == 0).sum(axis=0), "suits without a card"),
     Feature("in_turn", 30, lambda s: s.in_turn.sum(axis=0), "points in the next own cells, each taking the best card"),
     *OPTIONS,
@@ -249,12 +243,7 @@ LAYOUT = FeatureLayout(
 # --- Afterstates -----------------------------------------------------------------------------------------------------
 
 
-def afterstates_of(
-    rules: Rules,
-    observation: Pieces,
-    mask: Bools,
-    backend: Backend = NUMPY,
-) -> Afterstates:
+def afterstates_of(rules: Rules, observation: Pieces, mask: Bools) -> Afterstates:
     """Return the afterstates of all legal actions. Implements `quincunx_agents.afterstates.FeatureModule`."""
     at_end = rules.scoring == "end"
     rows, actions = mask.nonzero()
@@ -268,13 +257,13 @@ def afterstates_of(
         known_values[last, :2] = _final_scores(rules, boards[rows[last]], actions[last])
     points = np.zeros(len(rows), np.float32) if at_end else observation["preview"][rows, actions, 0].astype(np.float32)
     chunks = []
-    for at in in_chunks(np.flatnonzero(~last), backend):
+    for at in in_chunks(np.flatnonzero(~last)):
         first = rows[at[0]]
         games = slice(first, rows[at[-1]] + 1)
         hand = observation["hand"][games] > 0
         each = rows[at] - first
-        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules, backend)))
-    return Afterstates(rows, actions, points, known_values, tuple(chunks), backend)
+        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules)))
+    return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
@@ -305,7 +294,6 @@ def _features(
     rows: Ints,
     actions: Ints,
     rules: Rules,
-    backend: Backend,
 ) -> AfterstateFeatures:
     """Compute the features of m afterstates.
 
@@ -316,41 +304,37 @@ def _features(
         rows: int64 [m], the position of each action.
         actions: int64 [m].
         rules: of the game.
-        backend: computes the features.
     """
-    at_end, xp, m = rules.scoring == "end", backend.xp, len(rows)
-    board, hand, ply, rows, actions = map(backend.array, (board, hand, ply, rows, actions))
-    device = rows.device
-    each, ahead = xp.arange(m, device=device), xp.arange(NEXT_CELLS, device=device)[:, None]
-    lines = _lines_of(board, ply, rows, actions, rules, backend)
-    points, ranks, flushes = _values(lines, at_end, xp)
+    at_end, m = rules.scoring == "end", len(rows)
+    each, ahead = np.arange(m), np.arange(NEXT_CELLS)[:, None]
+    lines = _lines_of(board, ply, rows, actions, rules)
+    points, ranks, flushes = _values(lines, at_end)
 
     kept = hand[rows].T
     kept[actions, each] = False
-    seen = xp.zeros((len(board), len(CARDS) + 1), dtype=xp.bool, device=device)  # EMPTY is the extra, last column
-    seen[xp.arange(len(board), device=device)[:, None], xp.astype(board, xp.int64)] = True
+    seen = np.zeros((len(board), len(CARDS) + 1), dtype=np.bool_)  # EMPTY is the extra, last column
+    seen[np.arange(len(board))[:, None], board.astype(np.int64)] = True
     unseen = (~seen[:, :-1] & ~hand).T[:, rows]
 
     # The cards kept, in slots.
-    size = kept.view(xp.int8).sum(axis=0, dtype=xp.int8)
-    filled = xp.arange(max(int(xp.max(size)), BEST), dtype=xp.int8, device=device)[:, None] < size
-    slots = xp.zeros(filled.shape, dtype=xp.int64, device=device)
-    slots.T[filled.T] = xp.nonzero(kept.T)[1]
+    size = kept.view(np.int8).sum(axis=0, dtype=np.int8)
+    filled = np.arange(max(int(np.max(size)), BEST), dtype=np.int8)[:, None] < size
+    slots = np.zeros(filled.shape, dtype=np.int64)
+    slots.T[filled.T] = np.nonzero(kept.T)[1]
     no_card = NO_CARD_AT_END if at_end else NO_CARD
     at_slots = slots[:, None] * (NEXT_CELLS * m) + (ahead * m + each)
-    own = xp.where(filled[:, None], points.reshape(-1).take(at_slots), no_card)
+    own = np.where(filled[:, None], points.reshape(-1).take(at_slots), no_card)
 
     ply = ply[rows] + 1  # cards played, the action's included
     there = ply + ahead < PLAYS
-    reached, expected_level, average = _opponents_best(points, unseen, ply, at_end, backend)
+    reached, expected_level, average = _opponents_best(points, unseen, ply, at_end)
     by_suit_and_rank, unseen_by_both = (
-        each.view(xp.int8).reshape(len(SUITS), len(RANKS), m) for each in (kept, unseen)
+        each.view(np.int8).reshape(len(SUITS), len(RANKS), m) for each in (kept, unseen)
     )
     inputs = _Inputs(
-        xp=xp,
         there=there,
         own=own,
-        in_turn=_in_turn(xp, own, filled, no_card) * there,  # cells after the last one count nothing
+        in_turn=_in_turn(own, filled, no_card) * there,  # cells after the last one count nothing
         reached=reached,
         expected_level=expected_level,
         average=average,
@@ -362,21 +346,21 @@ def _features(
         filled=filled,
         rank=slots % len(RANKS),
         suit=slots // len(RANKS),
-        of_rank=by_suit_and_rank.sum(axis=0, dtype=xp.int8),
-        of_suit=by_suit_and_rank.sum(axis=1, dtype=xp.int8),
-        unseen_of_rank=unseen_by_both.sum(axis=0, dtype=xp.int8),
+        of_rank=by_suit_and_rank.sum(axis=0, dtype=np.int8),
+        of_suit=by_suit_and_rank.sum(axis=1, dtype=np.int8),
+        unseen_of_rank=unseen_by_both.sum(axis=0, dtype=np.int8),
         ply=ply,
         at_end=at_end,
         fifteens=rules.fifteens,
-        hands=_hands(lines, ply, rows, xp) if at_end else xp.zeros((2, m), dtype=xp.int64, device=device),
+        hands=_hands(lines, ply, rows) if at_end else np.zeros((2, m), dtype=np.int64),
     )
     cells, cards = (
-        xp.empty((m, most, features), dtype=xp.float32, device=device)
+        np.empty((m, most, features), dtype=np.float32)
         for most, (_, features) in zip((NEXT_CELLS, len(slots)), LAYOUT.sets, strict=True)
     )
-    context = xp.empty((m, LAYOUT.context), dtype=xp.float32, device=device)
-    write_features(CELL_FEATURES, inputs, xp.permute_dims(cells, (2, 1, 0)), axis=0)
-    write_features(CARD_FEATURES, inputs, xp.permute_dims(cards, (2, 1, 0)), axis=0)
+    context = np.empty((m, LAYOUT.context), dtype=np.float32)
+    write_features(CELL_FEATURES, inputs, np.transpose(cells, (2, 1, 0)), axis=0)
+    write_features(CARD_FEATURES, inputs, np.transpose(cards, (2, 1, 0)), axis=0)
     write_features(CONTEXT_FEATURES, inputs, context.T, axis=0)
     cells *= there.T[:, :, None]
     cards *= filled.T[:, :, None]
@@ -406,28 +390,28 @@ class _Lines(NamedTuple):
     """[m, 2]: the same lines after it."""
 
 
-def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules, backend: Backend) -> _Lines:
+def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules) -> _Lines:
     """Return the lines of positions and afterstates; see `_features`."""
-    at_end, xp, m, device = rules.scoring == "end", backend.xp, len(rows), rows.device
-    tables, lines = spiral(at_end, backend), line_tables(at_end, rules.fifteens, backend)
-    ply, each, ahead = ply[rows], xp.arange(m, device=device), xp.arange(NEXT_CELLS, device=device)[:, None]
-    before = xp.permute_dims(board[:, tables.cells], (2, 0, 1)).reshape(SIDE, -1)
+    at_end, m = rules.scoring == "end", len(rows)
+    tables, lines = spiral(at_end), line_tables(at_end, rules.fifteens)
+    ply, each, ahead = ply[rows], np.arange(m), np.arange(NEXT_CELLS)[:, None]
+    before = np.transpose(board[:, tables.cells], (2, 0, 1)).reshape(SIDE, -1)
     old = rows[:, None] * NUM_LINES + tables.lines[ply]
     changed = before[:, old]
     for side in range(2):
-        changed[tables.places[ply, side], each, side] = xp.astype(actions, xp.int8)
-    rank_codes, suit_codes = line_codes(xp.concat([before, changed.reshape(SIDE, -1)], axis=1), backend)
-    new = before.shape[1] + 2 * each[:, None] + xp.arange(2, device=device)
+        changed[tables.places[ply, side], each, side] = actions.astype(np.int8)
+    rank_codes, suit_codes = line_codes(np.concatenate([before, changed.reshape(SIDE, -1)], axis=1))
+    new = before.shape[1] + 2 * each[:, None] + np.arange(2)
     following = tables.lines[ply + 1 + ahead]
     at = rows[:, None] * NUM_LINES + following
     for side in range(2):
-        at = xp.where(following == tables.lines[ply, side][:, None], new[:, side, None], at)
-    at, rank_codes = xp.moveaxis(at, 2, 0), xp.astype(lines.multiset[rank_codes], xp.int64)
+        at = np.where(following == tables.lines[ply, side][:, None], new[:, side, None], at)
+    at, rank_codes = np.moveaxis(at, 2, 0), lines.multiset[rank_codes].astype(np.int64)
     return _Lines(
         tables=lines,
         rank_codes=rank_codes,
         suit_codes=suit_codes,
-        places=xp.moveaxis(tables.places[ply + 1 + ahead], 2, 0),
+        places=np.moveaxis(tables.places[ply + 1 + ahead], 2, 0),
         next_ranks=rank_codes[at],
         next_suits=suit_codes[at],
         old=old,
@@ -435,14 +419,14 @@ def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules, 
     )
 
 
-def _values(lines: _Lines, at_end: bool, xp: Any) -> tuple[Bytes, Bytes, Bytes]:
+def _values(lines: _Lines, at_end: bool) -> tuple[Bytes, Bytes, Bytes]:
     """Return values of all cards in the next cells, [K, NEXT_CELLS, m].
 
     Also return their parts by rank, [ranks, NEXT_CELLS, m], and in flushes, [suits, NEXT_CELLS, m].
     """
     by_suit = lines.tables.by_suit.reshape(len(SUITS), -1)
     ranks, flushes = (
-        _columns(xp, table, first) + (-1 if at_end else 1) * _columns(xp, table, second)
+        _columns(table, first) + (-1 if at_end else 1) * _columns(table, second)
         for table, (first, second) in (
             (lines.tables.by_rank, lines.next_ranks),
             (by_suit, lines.next_suits * SIDE + lines.places),
@@ -452,75 +436,75 @@ def _values(lines: _Lines, at_end: bool, xp: Any) -> tuple[Bytes, Bytes, Bytes]:
 
 
 def _opponents_best(
-    points: Bytes, unseen: Bools, ply: Ints, at_end: bool, backend: Backend
+    points: Bytes, unseen: Bools, ply: Ints, at_end: bool
 ) -> tuple[Floats, Floats, npt.NDArray[np.floating]]:
     """Return ``reached``, ``expected_level`` and ``average`` of `_Inputs`.
 
     ``points`` are values of all cards in the next cells, [K, NEXT_CELLS, m]; ``unseen`` is [K, m], ``ply`` [m] cards
     played.
     """
-    xp, missed, num_unseen = backend.xp, _missed(backend), unseen.sum(axis=0)
+    missed, num_unseen = _missed(), unseen.sum(axis=0)
     no_card, levels = (NO_CARD_AT_END, LEVELS_AT_END) if at_end else (NO_CARD, LEVELS)
-    held, values = HAND - ply // 2, xp.where(unseen[:, None], points, no_card)
-    reached = xp.empty((len(levels), *values.shape[1:]), dtype=xp.float32, device=backend.device)
+    held, values = HAND - ply // 2, np.where(unseen[:, None], points, no_card)
+    reached = np.empty((len(levels), *values.shape[1:]), dtype=np.float32)
     for number, level in enumerate(levels):
-        better = (values >= level).view(xp.int8).sum(axis=0, dtype=xp.int8)
-        reached[number] = 1 - missed[held, xp.astype(better, xp.int64)]
+        better = (values >= level).view(np.int8).sum(axis=0, dtype=np.int8)
+        reached[number] = 1 - missed[held, better.astype(np.int64)]
     lowest = LOWEST_AT_END if at_end else 0
-    steps = backend.array(np.diff((lowest, *levels)).astype(np.float32))
-    average = (values.sum(axis=0, dtype=xp.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen
-    return reached, lowest + xp.tensordot(steps, reached, axes=1), average
+    steps = np.diff((lowest, *levels)).astype(np.float32)
+    average = (values.sum(axis=0, dtype=np.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen
+    return reached, lowest + np.tensordot(steps, reached, axes=1), average
 
 
-def _hands(lines: _Lines, ply: Ints, rows: Ints, xp: Any) -> Ints:
+def _hands(lines: _Lines, ply: Ints, rows: Ints) -> Ints:
     """Return points of the mover's lines and of the others, [2, m]. They are used where the full square is scored."""
     values = lines.tables.hand[lines.rank_codes] + lines.tables.flush[lines.suit_codes]
     by_seat = values[: len(values) - 2 * len(rows)].reshape(-1, 2, SIDE).sum(axis=2)[rows].T
     # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
-    hands: Ints = xp.where(ply % 2 == 1, by_seat, xp.flip(by_seat, axis=0))
+    hands: Ints = np.where(ply % 2 == 1, by_seat, np.flip(by_seat, axis=0))
     return hands + (values[lines.new] - values[lines.old]).T
 
 
-def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
+def _columns(table: Bytes | Floats, numbers: Ints) -> Any:
     """Return the columns of a table [rows, K] with these numbers. The shape is [rows, *shape of the numbers]."""
-    return xp.take(table, numbers.reshape(-1), axis=1).reshape(-1, *numbers.shape)
+    return np.take(table, numbers.reshape(-1), axis=1).reshape(-1, *numbers.shape)
 
 
 def _line_features(inputs: _Inputs, line: int) -> Floats:
     """Return the features of the next cells' ``line``, float32 [features, NEXT_CELLS, m]. ``line`` is 0 or 1."""
-    by_rank = _columns(inputs.xp, inputs.lines.features, inputs.rank_codes[line])
-    features: Floats = inputs.xp.concat([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
+    by_rank = _columns(inputs.lines.features, inputs.rank_codes[line])
+    features: Floats = np.concatenate([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
     return features
 
 
-def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
+def _in_turn(own: Bytes, filled: Bools, no_card: int) -> Bytes:
     """Return values in own cells taken in turn, int8 [NEXT_CELLS, m].
 
     Each cell takes the best card that the cells before it have left. ``own`` is the value of each card in each cell,
     [slots, NEXT_CELLS, m]; ``filled``, [slots, m], which slots hold a card; ``no_card`` is less than any value.
     """
-    each = xp.arange(own.shape[2], device=own.device)
-    points: Bytes = xp.zeros(own.shape[1:], dtype=xp.int8, device=own.device)
-    free = xp.asarray(filled, copy=True)
+    each = np.arange(own.shape[2])
+    points: Bytes = np.zeros(own.shape[1:], dtype=np.int8)
+    free = filled.copy()
     for cell in range(1, NEXT_CELLS, 2):
-        offered = xp.where(free, own[:, cell], no_card)
-        best = xp.argmax(offered, axis=0)
+        offered = np.where(free, own[:, cell], no_card)
+        best = np.argmax(offered, axis=0)
         points[cell] = offered[best, each]
         free[best, each] = False
     return points
 
 
-def _around(xp: Any, count: Bytes, rank: Ints) -> Bytes:
+def _around(count: Bytes, rank: Ints) -> Bytes:
     """Count cards of each rank and of near ranks, int8 [3, slots, m].
 
     They are for the rank itself, adjacent ranks, and ranks two away. ``count`` is cards by rank, [13, m]; ``rank``
     [slots, m].
     """
     ranks, size = count.shape
-    around = xp.zeros((3, ranks, size), dtype=xp.int8, device=count.device)
+    around = np.zeros((3, ranks, size), dtype=np.int8)
     around[0] = count
     for apart in (1, 2):
         around[apart, apart:] += around[0, :-apart]
         around[apart, :-apart] += around[0, apart:]
-    found: Bytes = _columns(xp, around.reshape(3, -1), rank * size + xp.arange(size, device=count.device))
+    found: Bytes = _columns(around.reshape(3, -1), rank * size + np.arange(size))
     return found

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import NUMPY, Backend, Bools, Feature, Floats, Ints, num_features, write_features
+from quincunx_agents.afterstates import Bools, Feature, Floats, Ints, num_features, write_features
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import RANKS, SUITS
@@ -80,10 +80,8 @@ class LineTables(NamedTuple):
 
 
 @cache
-def line_tables(at_end: bool, fifteens: bool, backend: Backend = NUMPY) -> LineTables:
+def line_tables(at_end: bool, fifteens: bool) -> LineTables:
     """Return the tables of a variant. ``at_end``: the full square is scored; ``fifteens``: fifteens score."""
-    if backend != NUMPY:
-        return LineTables(*map(backend.array, line_tables(at_end, fifteens)))
     base = len(RANKS) + 1
     powers = base ** np.arange(SIDE)
     lines = np.array(list(combinations_with_replacement(range(base), SIDE))).T
@@ -194,7 +192,7 @@ class Spiral(NamedTuple):
 
 
 @cache
-def spiral(at_end: bool, backend: Backend = NUMPY) -> Spiral:
+def spiral(at_end: bool) -> Spiral:
     """Return lines and places of the cells. ``at_end`` is whether the full square is scored."""
     along = (*SPIRAL[1:], *[SPIRAL[-1]] * (BEYOND + 1))
     lines, places = [], []
@@ -206,14 +204,14 @@ def spiral(at_end: bool, backend: Backend = NUMPY) -> Spiral:
         first, second = both if row_first else both[::-1]
         lines.append((first[0], second[0]))
         places.append((first[1], second[1]))
-    return Spiral(*(backend.array(np.array(each)) for each in (lines, places, [*ROWS, *COLUMNS])))
+    return Spiral(*map(np.array, (lines, places, [*ROWS, *COLUMNS])))
 
 
-def line_codes(cards: Bytes, backend: Backend = NUMPY) -> tuple[Ints, Ints]:
+def line_codes(cards: Bytes) -> tuple[Ints, Ints]:
     """Return the ranks and suits of lines as numbers, int64 [...]. Lines are given as their cards, int8 [5, ...]."""
-    xp, there = backend.xp, cards != EMPTY
+    there = cards != EMPTY
     ranks, suits = (there * (each + 1) for each in (cards % len(RANKS), cards // len(RANKS)))
-    rank_codes, suit_codes = xp.zeros((2, *cards.shape[1:]), dtype=xp.int64, device=backend.device)
+    rank_codes, suit_codes = np.zeros((2, *cards.shape[1:]), dtype=np.int64)
     for place in reversed(range(SIDE)):
         rank_codes = rank_codes * (len(RANKS) + 1) + ranks[place]
         suit_codes = suit_codes * (len(SUITS) + 1) + suits[place]

@@ -112,7 +112,7 @@ def test_expected_best_card_of_a_hand(held: int) -> None:
     unseen[[2, 5]] = False
     hands = points[np.array(list(combinations(np.flatnonzero(unseen), held)))]
     expected = [np.maximum(hands.max(axis=1) - step, 0).mean() for step in STEPS]
-    (found,) = expected_best(np, points[None], unseen[None], [_odds()[None, 10, held, :12]])
+    (found,) = expected_best(points[None], unseen[None], [_odds()[None, 10, held, :12]])
     assert found[0] == pytest.approx(expected, rel=1e-4)
 
 
