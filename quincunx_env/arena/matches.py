@@ -1,7 +1,8 @@
 """Batched matches on numbered deals for evaluations, comparisons and tournaments."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from quincunx_env.registry import make_observer, spec_of
 Actions = npt.NDArray[np.uint16]
 
 MAX_CHUNK = 10_000
-"""Seats of a seating of the deals of a chunk, whose games are played side by side: it limits the memory. Not tuned."""
+"""Seats of the games that are played side by side, which limits the memory. Not tuned."""
 
 RAISED_BY = "raised by the policy"
 """Beginning of the note on an exception that a policy raises."""
@@ -98,25 +99,23 @@ class MatchConfig:
 
 
 def play_matches(
-    policies: Sequence[Agent | None],
+    policies: Sequence[Agent],
     seatings: Ints,
     config: MatchConfig,
     chunk: int,
-    recorded: MatchResults | None = None,
     names: Sequence[str] | None = None,
 ) -> MatchResults:
-    """Play each deal of a chunk from each seating, side by side.
+    """Play the deals of a chunk from each seating.
 
-    A policy that plays several seats is called once for all its positions.
+    The deals are played side by side, one seating after the other. Each seat of each seating has its own policy, which
+    `policy_for` makes anew of the agent. A call has positions of one seat. The generator of an agent goes on through
+    its seats and seatings.
 
     Args:
         policies: the players.
         seatings: int64 [S, P], index of the policy that plays each seat.
         config: game and deals.
         chunk: number of the chunk.
-        recorded: games of this chunk that are replayed: their actions are played, and the ``actions`` of the results
-            are what each policy chooses in these positions, with its generator in the same state as in the game. A
-            policy may be None, for which the recorded actions stand.
         names: of the policies in errors, by default their `display_name`.
 
     Raises:
@@ -124,56 +123,49 @@ def play_matches(
         NotFiniteError: if the numbers by which a policy chooses are NaN or infinite.
         PolicyFileError: if these are the numbers of a model in a file.
     """
-    numbers, count = config.deal_numbers(chunk), len(seatings)
-    rules = config.rules
+    numbers, rules = config.deal_numbers(chunk), config.rules
     observer = make_observer(rules, preview=True)
-    batch: Any = spec_of(rules).Batch(rules, len(numbers) * count, config.domain)
-    batch.reset(seed=np.repeat(numbers, count))
-    seated = np.tile(seatings, (len(numbers), 1))
     rngs = [config.generator(chunk, number) for number in range(len(policies))]
-    playing = [None if policy is None else policy_for(policy, rules) for policy in policies]
-    if recorded is not None:
-        upcoming = np.cumsum(recorded.lengths) - recorded.lengths.reshape(-1)  # where each game goes on
-    played, taken = [np.zeros(0, np.int64)], [np.zeros(0, np.uint16)]
-    while not batch.over.all():
-        rows = np.flatnonzero(~batch.over)
-        movers = seated[rows, batch.mover[rows]]
-        for number in np.unique(movers):
-            own = rows[movers == number]
-            policy, chosen = playing[number], np.zeros(0, np.int64)
-            name = names[number] if names else display_name(policies[number] or "")
-            if policy is not None:
-                games = batch.fork(own)
+    names = names or [display_name(policy) for policy in policies]
+    ends, played, taken = list[tuple[Ints, Bools]](), list[Ints](), list[Actions]()
+    for seating in seatings:
+        playing = [policy_for(policies[number], rules) for number in seating]
+        batch: Any = spec_of(rules).Batch(rules, len(numbers), config.domain)
+        batch.reset(seed=numbers)
+        games = np.arange(len(numbers)) * len(seatings) + len(ends)
+        while not batch.over.all():
+            rows = np.flatnonzero(~batch.over)
+            movers = batch.mover[rows]
+            for seat in np.unique(movers):
+                own, number = rows[movers == seat], seating[seat]
+                positions = batch.fork(own)
+                with _naming(names[number]):
+                    chosen = playing[seat](observer.observe_batch(positions), positions.mask, rngs[number])
                 try:
-                    chosen = policy(observer.observe_batch(games), games.mask, rngs[number])
-                except PolicyFileError:  # it names the file, whose user has no use for a traceback
-                    raise
-                except NotFiniteError as error:
-                    raise NotFiniteError(f"the policy {name}: {error}") from error
-                except Exception as error:
-                    error.add_note(f"{RAISED_BY} {name}")
-                    raise
-            actions = chosen if recorded is None else recorded.actions[upcoming[own]]
-            try:
-                batch.step(actions, own)
-            except IllegalAction as error:
-                if recorded is not None:
-                    raise
-                raise IllegalAction(f"the policy {name}: {error}") from None
-            if recorded is not None:
-                upcoming[own] += 1
-            played.append(own)
-            taken.append(np.asarray(actions if policy is None else chosen).astype(np.uint16))
-    order = np.argsort(np.concatenate(played), kind="stable")
-    lengths = np.bincount(np.concatenate(played), minlength=len(seated))
-    lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
-    games_of_deals = len(numbers), count
-    return MatchResults(
-        batch.totals.reshape(*games_of_deals, -1),
-        lost.reshape(games_of_deals),
-        lengths.reshape(games_of_deals),
-        np.concatenate(taken)[order],
-    )
+                    batch.step(chosen, own)
+                except IllegalAction as error:
+                    raise IllegalAction(f"the policy {names[number]}: {error}") from None
+                played.append(games[own])
+                taken.append(np.asarray(chosen).astype(np.uint16))
+        ends.append((batch.totals, batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)))
+    of_actions = np.concatenate(played)
+    lengths = np.bincount(of_actions, minlength=len(numbers) * len(seatings)).reshape(len(numbers), -1)
+    totals, lost = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
+    return MatchResults(totals, lost, lengths, np.concatenate(taken)[np.argsort(of_actions, kind="stable")])
+
+
+@contextmanager
+def _naming(policy: str) -> Iterator[None]:
+    """Name the policy in what it raises."""
+    try:
+        yield
+    except PolicyFileError:  # it names the file, whose user has no use for a traceback
+        raise
+    except NotFiniteError as error:
+        raise NotFiniteError(f"the policy {policy}: {error}") from error
+    except Exception as error:
+        error.add_note(f"{RAISED_BY} {policy}")
+        raise
 
 
 def concatenate(results: Iterable[MatchResults]) -> MatchResults:

@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from quincunx_env.arena.matches import MatchConfig, play_matches
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
@@ -16,20 +16,23 @@ from quincunx_env.quincunx.rules import Rules
 
 
 class Metered:
-    """A policy whose processor time and actions are counted."""
+    """An agent whose processor time and actions are counted."""
 
-    def __init__(self, policy: Policy) -> None:
-        self.policy, self.seconds, self.actions = policy, 0.0, 0
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self.seconds, self.actions = agent, 0.0, 0
 
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        """Choose an action in each position."""
-        started = time.process_time()
-        chosen = self.policy(observation, mask, rng)
-        self.seconds += time.process_time() - started
-        self.actions += len(mask)
-        return chosen
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """Return a policy for games with these rules."""
+        policy = policy_for(self.agent, rules)
+
+        def choose(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+            started = time.process_time()
+            chosen = policy(observation, mask, rng)
+            self.seconds += time.process_time() - started
+            self.actions += len(mask)
+            return chosen
+
+        return choose
 
 
 def seconds_per_action(
@@ -65,7 +68,7 @@ def seconds_per_action(
     rules, named = rules or Rules(), by_display_name(policies)
     if not named:
         raise ValueError("there is nothing to measure: name a policy")
-    timed = {name: Metered(policy_for(resolve(policy), rules)) for name, policy in named.items()}
+    timed = {name: Metered(resolve(policy)) for name, policy in named.items()}
     config, seats = MatchConfig(rules, domain, first, deals, seed, chunk), np.zeros((1, rules.num_players), np.int64)
     for number in config.chunks:
         for name, policy in timed.items():  # in turn, so that a change of the machine's speed concerns all

@@ -55,6 +55,8 @@ class PolicyFactory(Protocol):
     def for_rules(self, rules: BaseRules) -> Policy:
         """Return a policy for games with these rules.
 
+        The arena asks for one for each seat of each seating.
+
         Raises:
             ValueError: if the agent does not support these rules.
         """

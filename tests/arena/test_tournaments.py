@@ -219,6 +219,7 @@ def test_ratings_have_the_order_of_strength_and_repeat() -> None:
     assert sum(rating.value for rating in ratings.values()) == pytest.approx(0)
     mixed = np.random.default_rng(0).random((3, 3, 20))
     assert rate(mixed, 50) == rate(mixed, 50) != rate(mixed, 50, seed=1)
-    assert ratings["uniform"].low < ratings["other"].value < ratings["uniform"].high
+    assert ratings["uniform"].low < ratings["other"].high, "the same policy"
+    assert ratings["other"].low < ratings["uniform"].high
     assert ELO * np.log(10) == pytest.approx(400)
     assert "| greedy | +" in result.table().splitlines()[2]
