@@ -8,6 +8,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from quincunx_env.core.observation import Observer
 from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.utils.markdown import markdown_table
+from tests.clients.clients import FLAT, MASKABLE_PPO, MASKED, TIANSHOU_MASKED, TORCHRL_PPO
 from train.common.model_card import VARIANTS, percent
 from train.td_lambda.results import RESULTS, minutes, reached, seeds, stored_runs
 from train.td_lambda.settings import SETTINGS
@@ -156,6 +158,13 @@ def settings() -> str:
     return markdown_table(("command", "plays", "environment steps", "processor time", "result"), rows)
 
 
+def program(text: str, env: str) -> str:
+    """Return a program of tests/clients as a block, with an id."""
+    shown = text.removeprefix("\nimport sys\n\n").partition("assert ")[0]
+    shown = shown.replace("sys.argv[1], int(sys.argv[2])", f'"quincunx_env:{env}", 300_000')
+    return f"```python\n{shown}```\n"
+
+
 OBSERVATIONS: dict[str, Observer] = {
     "solitaire": quincunx.Observer(Rules(), preview=True),
     "match": quincunx.Observer(Rules(num_players=3, start="open", simpleton=True, match=True)),
@@ -168,6 +177,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "benchmark": benchmark_baselines,
     "generalisation": generalisation.table,
     "learners": learners,
+    "program-sb3": partial(program, MASKABLE_PPO, FLAT),
+    "program-tianshou": partial(program, TIANSHOU_MASKED, MASKED),
+    "program-torchrl": partial(program, TORCHRL_PPO, MASKED),
     "quick-start-script": quick_start_script,
     "rules": rules,
     "settings": settings,

@@ -61,7 +61,8 @@ model = MaskablePPO(
     learning_rate=LinearSchedule(0.002, 0.0, 1.0),
     policy_kwargs={"net_arch": [256, 256]},
 )
-assert model.learn(steps).num_timesteps >= steps
+model.learn(steps)
+assert model.num_timesteps >= steps
 """
 
 TIANSHOU_MASKED = """
@@ -89,14 +90,23 @@ def make():
 env = make()
 policy = DiscreteQLearningPolicy(
     model=Net(state_shape=env.observation_space["obs"].shape, action_shape=env.action_space.n, hidden_sizes=[256, 256]),
-    action_space=env.action_space, observation_space=env.observation_space, eps_training=0.05,
+    action_space=env.action_space,
+    observation_space=env.observation_space,
+    eps_training=0.05,
 )
 learner = DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=500)
 collector = Collector[CollectStats](policy, DummyVectorEnv([make] * number), VectorReplayBuffer(20_000, number))
-learner.run_training(OffPolicyTrainerParams(
-    training_collector=collector, max_epochs=1, epoch_num_steps=steps, batch_size=64, verbose=False,
-    collection_step_num_env_steps=80, update_step_num_gradient_steps_per_sample=0.1,
-))
+learner.run_training(
+    OffPolicyTrainerParams(
+        training_collector=collector,
+        max_epochs=1,
+        epoch_num_steps=steps,
+        batch_size=64,
+        verbose=False,
+        collection_step_num_env_steps=80,
+        update_step_num_gradient_steps_per_sample=0.1,
+    )
+)
 """
 
 TORCHRL_PPO = """
@@ -122,7 +132,9 @@ size, actions = env.observation_spec["observation"].shape[-1], env.action_spec.s
 network = [MLP(size, out, num_cells=[256, 256], activation_class=torch.nn.Tanh) for out in (actions, 1)]
 actor = ProbabilisticActor(
     TensorDictModule(network[0], in_keys=["observation"], out_keys=["logits"]),
-    in_keys={"logits": "logits", "mask": "action_mask"}, distribution_class=MaskedCategorical, return_log_prob=True,
+    in_keys={"logits": "logits", "mask": "action_mask"},
+    distribution_class=MaskedCategorical,
+    return_log_prob=True,
 )
 critic = ValueOperator(network[1], in_keys=["observation"])
 advantage = GAE(gamma=1.0, lmbda=0.7, value_network=critic)

@@ -1,4 +1,4 @@
-"""Ids that write the scores of a learner's rounds to a file, whatever the library."""
+"""Ids that write the scores of a learner's rounds to a file, and ids that refuse illegal actions."""
 
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,15 @@ def make(recorded: str = "", **options: Any) -> Recorded:
     return Recorded(gymnasium.make(f"quincunx_env:{recorded}", **options))
 
 
-def name_of(recorded: str) -> str:
-    """Return the id of the environment with this id and a file of scores."""
-    return f"Recorded{recorded[recorded.index('/') :]}"
+def make_strict(strict: str = "", **options: Any) -> gymnasium.Env[Any, Any]:
+    return gymnasium.make(f"quincunx_env:{strict}", **{"illegal": "raise"} | options)
+
+
+def name_of(recorded: str, namespace: str = "Recorded") -> str:
+    """Return the id of the environment with this id and a file of scores, or of a ``Strict`` one."""
+    return namespace + recorded[recorded.index("/") :]
 
 
 for name in ("Quincunx/SolitaireFlat-v0", "Quincunx/SolitaireMasked-v0"):
     gymnasium.register(name_of(name), entry_point=make, kwargs={"recorded": name})
+    gymnasium.register(name_of(name, "Strict"), entry_point=make_strict, kwargs={"strict": name})

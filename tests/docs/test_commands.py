@@ -143,11 +143,10 @@ def test_selected_tests_exist() -> None:
     assert not [word for word in selected if word not in names]
 
 
-@pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")  # TorchRL's own
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
 @pytest.mark.parametrize("command", NAMED)
 def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for library in ("torch", "sb3_contrib", "tianshou", "torchrl"):
+    for library in ("torch", "sb3_contrib"):
         pytest.importorskip(library)
     monkeypatch.chdir(ROOT)
     for module, *arguments in programs(command):

@@ -9,7 +9,7 @@ import pytest
 from quincunx_env.utils.extras import KNOWN_AS
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("pyspiel", "ray", "sb3_contrib", "stable_baselines3", "tianshou", "torch", "torchrl")
+LIBRARIES = ("pyspiel", "ray", "sb3_contrib", "stable_baselines3", "torch")
 SCRIPTS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
     for path in (ROOT / "train").rglob("*.py")
@@ -33,9 +33,9 @@ def test_a_missing_library_is_named_with_its_extra(
     library = line.removeprefix("error: this program needs ").partition(":")[0]
     assert library in {KNOWN_AS.get(name, name) for name in LIBRARIES}
     assert line.partition(": pip install ")[2] in {
-        f'"quincunx_env[{extra}]"' for extra in ("onnx", "openspiel", "recipes", "rllib", "train")
+        f'"quincunx_env[{extra}]"' for extra in ("onnx", "openspiel", "rllib", "train")
     }
 
 
 def test_there_are_scripts() -> None:
-    assert {"train.ppo", "train.td_lambda", "train.rllib", "train.recipes.torchrl_ppo"} <= {*SCRIPTS}
+    assert {"train.ppo", "train.td_lambda", "train.rllib", "train.recipes.dqn"} <= {*SCRIPTS}

@@ -1,1 +1,1 @@
-"""One short training script for each library: docs/recipes.md. Each reads the masks as that library expects them."""
+"""Short training scripts and a server: docs/recipes.md."""

@@ -6,6 +6,8 @@ The environment is Gymnasium's native vector environment in its default autorese
 the end of an episode it ignores the action and resets. Such a step is not a transition and must not be learned from.
 """
 
+from dataclasses import dataclass
+
 import gymnasium
 import numpy as np
 
@@ -20,10 +22,24 @@ from tqdm import trange
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
-from quincunx_env.arena import Evaluation
-from train.common.options import run_script
-from train.recipes.measure import RecipeOptions as Arguments
-from train.recipes.measure import measure
+from quincunx_env.arena import Evaluation, evaluate
+from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
+
+
+@dataclass
+class Arguments(PPOOptions):
+    """Every option of a run."""
+
+    total_steps: Count = 300_000
+    """environment steps of all games together"""
+    seed: Seed = 0
+    """seed of the deals, the initial weights and the exploration"""
+    num_envs: Count = 512
+    """games side by side"""
+    deals: NumDeals = 1000
+    """validation deals of the evaluation"""
+    progress: bool = True
+    """show a progress bar"""
 
 
 def masked(logits: Tensor, mask: Tensor) -> Categorical:
@@ -101,7 +117,11 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 0.5)
                 optimizer.step()
-    return network, measure(GreedyPolicy(network.forward_actor, observer), arguments.deals)
+    result = evaluate(GreedyPolicy(network.forward_actor, observer), arguments.deals, domain="validation")
+    low, high = result.ci95
+    lost = f"{result.lost.mean():.1%}"
+    print(f"mean {result.mean:.1f} ({low:.1f} to {high:.1f}) on {arguments.deals} validation deals, lost {lost}")
+    return network, result
 
 
 if __name__ == "__main__":
