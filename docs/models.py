@@ -8,7 +8,7 @@ from typing import Any
 import quincunx_agents.networks
 from quincunx_agents.networks.value import shipped
 from quincunx_env.utils.markdown import markdown_table
-from train.common.model_card import (
+from train.common.tables import (
     MULTIPLAYER,
     SOLITAIRE,
     VARIANTS,

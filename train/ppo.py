@@ -10,8 +10,8 @@
 With several players the learner has one seat of each game, in turn. A member of a pool has the others: one of
 ``--opponents``, or a past snapshot of the learner. `train.td_lambda` uses the same pool and is stronger.
 
-A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and a
-model card with results, ``learning_curve.png``, ``games/`` and ``tensorboard/``. ``model.zip`` is for
+A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and
+``results.md`` with results, ``learning_curve.png``, ``games/`` and ``tensorboard/``. ``model.zip`` is for
 ``MaskablePPO.load``, which unpickles it: load only what you trust. Evaluations during training use ``validation``
 deals, the final figures ``benchmark`` deals, which nothing else uses.
 """

@@ -16,7 +16,7 @@ replaces the member that it beats most often.
 
 A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``) and ``tensorboard/``. At the end it
 writes the weights ``<name>.safetensors`` for ``quincunx_agents.load``, which needs neither Ray nor torch. It also
-writes ``<name>.json``, a model card with results on ``benchmark`` deals, and ``learning_curve.png``.
+writes ``<name>.json`` and ``results.md`` with results on ``benchmark`` deals, and ``learning_curve.png``.
 """
 
 from collections.abc import Iterable

@@ -10,8 +10,8 @@ and the target network evaluates it (van Hasselt et al. 2016). Transitions are k
 observation once. In the autoreset mode ``SAME_STEP`` the next observation of a game follows in the next step; after the
 end of an episode none is needed.
 
-A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and a
-model card with results, and ``learning_curve.png``. It cannot be resumed.
+A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and
+``results.md`` with results, and ``learning_curve.png``. It cannot be resumed.
 """
 
 from dataclasses import dataclass
