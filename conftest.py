@@ -18,10 +18,12 @@ NEEDS = {
     "playwright": ("tests/web",),
     "openenv": ("tests/openenv", "train/recipes/openenv_server.py"),
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
-    "onnxruntime": ("agents/quincunx_agents/files/onnx.py",),
     "sphinx": ("docs/conf.py",),
-    "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
-    "torch": ("agents/quincunx_agents/files/export.py",),
+    "stable_baselines3": (
+        "quincunx_env/adapters/sb3.py",
+        "agents/quincunx_agents/files/sb3.py",
+        "agents/quincunx_agents/torch",
+    ),
     "fcntl": (  # of the standard library, not on Windows: signals and process groups
         *("tests/arena/test_processes.py", "tests/utils/test_files.py", "tests/packaging"),
         *("tests/play/test_console.py", "tests/train/test_command_lines.py", "tests/train/test_interruptions.py"),

@@ -6,10 +6,9 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
 
-from quincunx_agents.files.export import save_policy
 from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_env import Game, Rules, render
-from quincunx_env.adapters.sb3 import LearningCurve, SolitaireVecEnv
+from quincunx_env.adapters.sb3 import LearningCurve, SolitaireVecEnv, save
 from quincunx_env.arena import evaluate, table
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -37,8 +36,7 @@ model = MaskablePPO(
 )
 curve = LearningCurve("learning_curve.png", every=max(options.steps // 20, 1), verbose=1)
 model.learn(options.steps, callback=curve)
-model.save("model.zip")
-save_policy(model, "mine.safetensors")
+save(model, "model.zip")  # with the options of the environment, model.json
 
 agent = SB3PolicyAgent(model.policy, observer)
 game = Game.from_seed(Rules(), seed=0)

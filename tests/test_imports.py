@@ -31,7 +31,7 @@ LAYERS = {package: layers(package) for package in ("quincunx_env", "quincunx_age
 """Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""
 
 ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "policies"}
-"""The part of `quincunx_env` that agents are built on; `quincunx_agents.torch` uses its adapters, too."""
+"""The part of `quincunx_env` that agents are built on; models of libraries need its adapters and environments, too."""
 
 GAMES = {"quincunx", "spiral"}
 """Subpackages that know nothing of each other, in either package."""
@@ -52,7 +52,6 @@ HEAVY = {
         "pygame",
         "thorvg_python",
         "safetensors",
-        "onnxruntime",
         "open_spiel",
         "pyspiel",
         "jinja2",
@@ -180,7 +179,7 @@ def test_environments_do_not_know_agents_and_agents_know_the_engines_alone(modul
         if module.package == "quincunx_env":
             assert name[0] != "quincunx_agents", f"{module} imports {'.'.join(name)}: name policies by entry points"
         elif name[0] == "quincunx_env":
-            allowed = ENGINES | ({"adapters"} if module.layer == "torch" else set())
+            allowed = ENGINES | ({"adapters", "envs"} if module.layer in ("torch", "files") else set())
             assert name[1] in allowed, f"{module} imports {'.'.join(name)}"
 
 

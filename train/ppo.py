@@ -10,10 +10,10 @@
 With several players the learner has one seat of each game, in turn. A member of a pool has the others: one of
 ``--opponents``, or a past snapshot of the learner. `train.td_lambda` uses the same pool and is stronger.
 
-A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and
-``results.md`` with results, ``learning_curve.png``, ``games/`` and ``tensorboard/``. ``model.zip`` is for
-``MaskablePPO.load``, which unpickles it: load only what you trust. Evaluations during training use ``validation``
-deals, the final figures ``benchmark`` deals, which nothing else uses.
+A run writes to ``runs/<name>``: the model ``model.zip``, and the options of its environment, ``model.json``. At the end
+it writes ``<name>.json`` and a model card with results, ``learning_curve.png`` and ``games/``. The model is a policy:
+``quincunx evaluate runs/mine/model.zip --trust``. Loading it unpickles it: trust only your own. Evaluations during
+training use ``validation`` deals, the final figures ``benchmark`` deals, which nothing else uses.
 """
 
 import copy
@@ -36,15 +36,14 @@ from stable_baselines3.common.logger import configure
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
-from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv
+from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv, save
 from quincunx_env.arena import resolve
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.files import write_atomically
 from train.common.opponents import Member, Pool
 from train.common.options import (
     BatchSize,
@@ -95,6 +94,8 @@ class Arguments(PPOOptions, ScheduleOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.name == "model":
+            raise OptionError("--name model: model.json holds the options of the environment, choose another name")
         if self.rules.num_players > 1:
             self._check_opponents()
         elif self.opponents:
@@ -106,6 +107,11 @@ class Arguments(PPOOptions, ScheduleOptions):
                 f"--batch-size {self.batch_size} leaves a minibatch of a single step of the {self.num_envs} x "
                 f"{self.rollout} of a rollout, whose advantage cannot be normalized: choose another"
             )
+
+    @property
+    def weights(self) -> Path:
+        """The file of the model."""
+        return self.folder / "model.zip"
 
     def _check_opponents(self) -> None:
         if not self.opponents:
@@ -129,9 +135,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         if not run.finished:
             callback = Recorder(run, learner)
             model.learn(arguments.total_steps - run.done, callback=callback, reset_num_timesteps=run.saved is None)
-        model.policy.load_state_dict(learner.averaged.module.state_dict())
-        write_atomically(arguments.folder / "model.zip", model.save)
-        return run.report()
+        return run.report(PolicyFile(str(arguments.weights), trust=True))
 
 
 # --- The model -------------------------------------------------------------------------------------------------------
@@ -179,12 +183,9 @@ def network_of(model: BaseAlgorithm) -> PolicyNetwork:
 
 
 def agent_of(policy: nn.Module, observer: Observer) -> Policy:
-    """Return the greedy agent of a model's policy.
-
-    For a `PolicyNetwork` it plays as the agent of `quincunx_agents.load`.
-    """
+    """Return the greedy agent of a model's policy."""
     if isinstance(network := policy.mlp_extractor, PolicyNetwork):
-        return GreedyPolicy(network.forward_actor, observer, symmetric=True)
+        return GreedyPolicy(network.forward_actor, observer)
     assert isinstance(policy, MaskableActorCriticPolicy)
     return SB3PolicyAgent(policy, observer)
 
@@ -274,9 +275,11 @@ class Learner:
         return agent_of(self.averaged.module, self.env.envs.observer)
 
     def write_weights(self, path: Path) -> None:
-        """Write the averaged weights. With ``--policy mlp`` only the checkpoint has them."""
-        if isinstance(network := self.averaged.module.mlp_extractor, PolicyNetwork):
-            save_weights(path, network.trained())
+        """Write the model with averaged weights, and its environment's options."""
+        policy, latest = self.model.policy, copy.deepcopy(self.model.policy.state_dict())
+        policy.load_state_dict(self.averaged.module.state_dict())
+        save(self.model, path)
+        policy.load_state_dict(latest)
 
     def get_state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""

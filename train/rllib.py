@@ -15,8 +15,8 @@ With several players the league has a fixed number of places, all taken by the i
 replaces the member that it beats most often.
 
 A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``) and ``tensorboard/``. At the end it
-writes the weights ``<name>.safetensors`` for ``quincunx_agents.load``, which needs neither Ray nor torch. It also
-writes ``<name>.json`` and ``results.md`` with results on ``benchmark`` deals, and ``learning_curve.png``.
+writes ``<name>.json``, a model card with results on ``benchmark`` deals, and ``learning_curve.png``. The network is in
+the last checkpoint, from which ``RLModule.from_checkpoint`` of RLlib reads it.
 """
 
 from collections.abc import Iterable
@@ -43,12 +43,13 @@ from ray.tune.registry import register_env
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, save_weights
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena.runner import connect_to_ray
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import make_observer
 from train.common import checkpoint
 from train.common.evaluation import strengths
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
@@ -186,7 +187,7 @@ def train(arguments: Arguments, state: State) -> dict[str, Any]:
             if several and state.iteration % arguments.promote_every == 0:
                 found |= promote(arguments, algorithm, state)
             if last or state.iteration % arguments.eval_every == 0:
-                agent = PolicyNetworkAgent(trained(arguments, algorithm))
+                [agent] = agents(arguments, algorithm, [arguments.learner])
                 measured = strengths(agent, arguments.against, variants, arguments.eval_deals, "validation")
                 state.history.append({"done": state.iteration, "steps": state.steps, "variants": measured})
                 [figures] = measured.values()
@@ -197,12 +198,11 @@ def train(arguments: Arguments, state: State) -> dict[str, Any]:
             if last or state.iteration % arguments.checkpoint_every == 0:
                 save_checkpoint(arguments, algorithm, state)
     writer.close()
-    network = trained(arguments, algorithm)
+    [agent] = agents(arguments, algorithm, [arguments.learner])
     algorithm.stop()
-    save_weights(arguments.weights, network)
     facts = {"steps": state.steps, "seconds": {}, "validation": state.history}
     facts |= {"league": state.members} if several else {}
-    return report("train.rllib", arguments, PolicyNetworkAgent(network), variants, facts)
+    return report("train.rllib", arguments, agent, variants, facts)
 
 
 # --- The algorithm ---------------------------------------------------------------------------------------------------
@@ -259,20 +259,17 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     return config
 
 
-def networks(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[PolicyWeights]:
-    """Return copies of some modules' networks, as the learner has them."""
-    found = algorithm.learner_group.get_weights(names)
-    return [
-        PolicyWeights(
-            {key.removeprefix("network."): np.array(array) for key, array in found[name].items()}, arguments.rules
-        )
-        for name in names
-    ]
-
-
-def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
-    """Return a copy of the network that learns."""
-    return networks(arguments, algorithm, [arguments.learner])[0]
+def agents(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[GreedyPolicy]:
+    """Return greedy agents of some modules, with copies of their networks."""
+    weights, observer = algorithm.learner_group.get_weights(names), make_observer(arguments.rules, preview=True)
+    found = []
+    for name in names:
+        with torch.random.fork_rng():  # training goes on with the same random numbers
+            network = PolicyNetwork(observer)
+        tensors = {key.removeprefix("network."): torch.tensor(array) for key, array in weights[name].items()}
+        network.load_state_dict(tensors)
+        found.append(GreedyPolicy(network.forward_actor, observer))
+    return found
 
 
 # --- The league ------------------------------------------------------------------------------------------------------
@@ -281,7 +278,7 @@ def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
 def promote(arguments: Arguments, algorithm: Algorithm, state: State) -> dict[str, float]:
     """Add a learner that beats the league; return its lowest win rate."""
     modules = [league_module(place) for place in range(arguments.places)]
-    learner, *members = map(PolicyNetworkAgent, networks(arguments, algorithm, [LEARNER, *modules]))
+    learner, *members = agents(arguments, algorithm, [LEARNER, *modules])
     rates = normalized_win_rates(learner, members, arguments.rules, arguments.promote_deals)
     place = replaced_place(rates, arguments.promote_at)
     if place is not None:

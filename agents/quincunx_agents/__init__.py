@@ -16,16 +16,13 @@ def load(name: str | Path) -> Agent:
 
     Args:
         name: a network that comes with the package, such as ``solitaire``, or a weights
-            file ``*.safetensors`` that a script in ``train`` wrote. The metadata of the file distinguish value
-            networks (`quincunx_agents.networks.value`) from policy networks (`quincunx_agents.networks.policy`).
+            file ``*.safetensors`` that ``train.td_lambda`` wrote.
 
     Raises:
         ValueError: if no network of that name comes with the package.
-        WeightsError: if the file is missing, damaged or of another format. Loading executes no code, unlike
-            ``MaskablePPO.load``, which unpickles ``model.zip``.
+        WeightsError: if the file is missing, damaged or of another format. Loading executes no code.
     """
-    from quincunx_agents.files import weights  # these need safetensors; the other agents do not
-    from quincunx_agents.networks import value
+    from quincunx_agents.networks import value  # it needs safetensors; the other agents do not
 
     path = Path(name)
-    return weights.read(path, trust=False) if path.suffix == ".safetensors" else value.load(str(name))
+    return value.ValueAgent(value.load_weights(path)) if path.suffix == ".safetensors" else value.load(str(name))

@@ -3,6 +3,7 @@
 >>> from sb3_contrib import MaskablePPO
 >>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="flat"))
 
+`save` writes a model as a file that is a policy: `quincunx_env.policies.PolicyFile`.
 `LearningCurve` stores and draws what an agent scores while it learns, with any environment.
 """
 
@@ -18,6 +19,7 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("sb3", __name__):
+    from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
@@ -29,11 +31,14 @@ from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.rules import SeveralRules
+from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.options import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
+from quincunx_env.policies.encoding import Encoding, write_options
 from quincunx_env.render import Frame
+from quincunx_env.utils.files import write_atomically
 
 
 class GamesVecEnv(VecEnv):
@@ -242,6 +247,42 @@ class VsOpponentsVecEnv(GamesVecEnv):
 
     def __init__(self, num_envs: int, **options: Any) -> None:
         super().__init__(VsOpponentsVectorEnv(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
+
+
+def save(model: BaseAlgorithm, path: Path | str) -> None:
+    """Save a model, and the options of its environment beside it.
+
+    ``model.zip`` is what ``model.save`` writes. ``model.json`` has the rules and the options by which
+    `quincunx_env.policies.PolicyFile` plays the model.
+
+    Args:
+        model: with an environment of this package, in wrappers or not.
+        path: of the model, ``*.zip``.
+
+    Raises:
+        ValueError: if it has no such environment, if a wrapper changes the observations, or for another suffix.
+        OSError: if a file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix != ".zip":
+        raise ValueError(f"a model is saved as *.zip, got {path.name!r}")
+    env = model.get_env()
+    try:
+        codec: EnvCodec = env.get_attr("codec", 0)[0]  # type: ignore[union-attr]
+    except AttributeError:
+        raise ValueError(
+            "the model needs an environment of this package to be saved with its options: use model.set_env(env), or "
+            "model.save(path)"
+        ) from None
+    if model.get_vec_normalize_env() or EnvCodec(codec.rules, **codec.options).observation_space() != (
+        model.observation_space
+    ):
+        raise ValueError(
+            "a wrapper, or rules_in_obs=False, changes the observations, and the file has no place for that: use "
+            "model.save(path), and write a function as a policy"
+        )
+    write_atomically(path, model.save)
+    write_options(path, codec.rules, Encoding(**codec.options))
 
 
 class LearningCurve(BaseCallback):

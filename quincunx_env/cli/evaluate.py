@@ -1,6 +1,6 @@
 """Evaluate policies, compare them, and hold tournaments.
 
-A policy is a registered name, ``module:attribute``, or the path of a file (weights, stable-baselines3, ONNX, RLlib).
+A policy is a registered name, ``module:attribute``, or the path of a file (weights, stable-baselines3).
 ``name=...`` before any of them sets its name in tables.
 
     quincunx evaluate uniform greedy --deals 1000
@@ -40,6 +40,7 @@ from quincunx_env.cli.options import (
     Ray,
     RecordsFile,
     Seed,
+    Trained,
     Trust,
     Workers,
     cores,
@@ -48,7 +49,7 @@ from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name, load_path, split_name
+from quincunx_env.policies import Encoding, by_display_name, load_path, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
 from quincunx_env.utils.errors import require_writable
@@ -73,6 +74,7 @@ class _Options:
     seed: Seed = MatchConfig.seed
     chunk: Chunk = MatchConfig.chunk
     trust: Trust = False
+    trained: Trained = field(default_factory=Encoding)
     times: bool = False
     """also measure the processor time of each policy per action, in every seat of the same deals, in one process"""
     out: Out
@@ -81,7 +83,7 @@ class _Options:
     @property
     def named(self) -> dict[str, Agent | str]:
         """The policies by their names in tables."""
-        return by_display_name(self.policies, self.trust)
+        return by_display_name(self.policies, self.trust, self.trained)
 
     @property
     def chosen_rules(self) -> BaseRules:
@@ -147,7 +149,7 @@ class Compare(_MultiplayerOptions):
         """Play the games, print the table, write the results."""
         require_writable(self.out)
         named = [split_name(policy) for policy in self.policies]
-        policies = [load_path(policy, self.trust) for _, policy in named]
+        policies = [load_path(policy, self.trust, self.trained) for _, policy in named]
         result = compare(policies, names=[name for name, _ in named], **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
@@ -206,7 +208,7 @@ def _write(
 
 def _seconds_per_action(options: _Options) -> dict[str, float]:
     """Measure the processor time of each of the policies."""
-    policies = by_display_name([*dict.fromkeys(options.policies)], options.trust)
+    policies = by_display_name([*dict.fromkeys(options.policies)], options.trust, options.trained)
     with worker_processes(1) as pool:  # where NumPy has one thread, so that no time is spent on waiting for others
         return pool.submit(seconds_per_action, policies, rules=options.chosen_rules, **options.numbered_deals).result()
 

@@ -10,6 +10,7 @@ import tyro
 
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.core.rules import BaseRules, changed_options
+from quincunx_env.policies.encoding import Encoding
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES, spec_of
 
@@ -28,8 +29,11 @@ Chunk = Annotated[
 
 Trust = Annotated[
     bool,
-    tyro.conf.arg(help="load files of stable-baselines3 and RLlib, too, which executes any code in them"),
+    tyro.conf.arg(help="load models of stable-baselines3, too, which executes any code in them"),
 ]
+
+Trained = Annotated[Encoding, tyro.conf.arg(name="")]
+"""Options of the environment of models without a JSON file, without a prefix."""
 
 Workers = Annotated[int, tyro.conf.arg(help="number of processes")]
 

@@ -16,10 +16,10 @@ open the link that it prints.
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from quincunx_env.cli.options import GameOptions
+from quincunx_env.cli.options import GameOptions, Trained
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record, Seeded
@@ -34,7 +34,7 @@ from quincunx_env.play.session import (
     seat_players,
     unregistered,
 )
-from quincunx_env.policies import display_name, load_path
+from quincunx_env.policies import Encoding, display_name, load_path
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
@@ -54,8 +54,9 @@ class Arguments(GameOptions):
     adviser: str | None = None
     """the agent that gives hints, named as an opponent"""
     trust: bool = False
-    """load files of stable-baselines3 and RLlib, too, which executes any code in them. With --resume also let the file
-    name any policies, which executes their code"""
+    """load models of stable-baselines3, too, which executes any code in them. With --resume also let the file name any
+    policies, which executes their code"""
+    trained: Trained = field(default_factory=Encoding)
     resume: Path | None = None
     """continue a game from its file"""
     out: Path = Path("runs/play")
@@ -113,7 +114,7 @@ class Arguments(GameOptions):
         return {display_name(agent): agent for agent in map(self._agent, self.opponents)}
 
     def _agent(self, name: str) -> Agent | str:
-        return name if name == HUMAN else load_path(name, self.trust)
+        return name if name == HUMAN else load_path(name, self.trust, self.trained)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
@@ -133,7 +134,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
 def _names_game(arguments: Sequence[str]) -> bool:
     """Return whether a command line has options of a game. Then no start page is needed."""
     about_page = {"terminal", "no-terminal", "browser", "no-browser", "port", "host", "allow-host", "out"}
-    about_page |= {"trust", "no-trust"}
+    about_page |= {f"{no}{name.replace('_', '-')}" for name in ("trust", *asdict(Encoding())) for no in ("", "no-")}
     flags = {argument.partition("=")[0].replace("_", "-") for argument in arguments if argument.startswith("--")}
     return bool(flags - {f"--{name}" for name in about_page})
 

@@ -7,18 +7,18 @@ The parts of every score are shown.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
 from quincunx_env.arena.explanation import explain
-from quincunx_env.cli.options import Trust
+from quincunx_env.cli.options import Trained, Trust
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record
 from quincunx_env.play.replay import read_games, transcript
-from quincunx_env.policies import display_name, load_path
+from quincunx_env.policies import Encoding, display_name, load_path
 from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
@@ -41,6 +41,7 @@ class Arguments:
     values: str | None = None
     """with --html: show this agent's values of the plays"""
     trust: Trust = False
+    trained: Trained = field(default_factory=Encoding)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
@@ -56,7 +57,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
         if options.html:
             require_writable(options.html.parent, "--html")
         games = read_games(options.file, options.game)
-        agent = options.values and load_path(options.values, options.trust)
+        agent = options.values and load_path(options.values, options.trust, options.trained)
         if not options.html:
             texts = [text for game in games for text in transcript(game, options.seat, options.positions)]
         else:

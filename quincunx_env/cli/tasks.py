@@ -33,10 +33,10 @@ from quincunx_env.arena.benchmark import (
 from quincunx_env.arena.generalisation import TASKS as GENERALISATION
 from quincunx_env.arena.generalisation import GeneralisationResult, evaluate_generalisation
 from quincunx_env.arena.matches import MatchConfig
-from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
+from quincunx_env.cli.options import Chunk, Out, Seed, Trained, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
-from quincunx_env.policies import by_display_name
+from quincunx_env.policies import Encoding, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.markdown import markdown_table
@@ -60,6 +60,7 @@ class Arguments:
     chunk: Chunk = MatchConfig.chunk
     workers: Workers = field(default_factory=cores)
     trust: Trust = False
+    trained: Trained = field(default_factory=Encoding)
     out: Out = Path("runs/benchmark")
     records: Path | None = None
     """file for the games of one policy, which the command verify replays"""
@@ -95,7 +96,7 @@ class Arguments:
             raise ValueError(f"there is nothing to play: name a policy, as in 'benchmark {self.task} greedy'")
         if self.records is not None and (len(self.policies) > 1 or self.task in GENERALISATION):
             raise ValueError("--records is for one policy and the rules of one task at a time: leave it out")
-        for name, policy in by_display_name(self.policies, self.trust).items():
+        for name, policy in by_display_name(self.policies, self.trust, self.trained).items():
             options: dict[str, Any] = {
                 **{"name": name, "split": self.split, "seed": self.seed, "chunk": self.chunk, "out": self.out},
                 **{"workers": self.workers, "records": self.records},

@@ -40,6 +40,7 @@ class EnvCodec:
         observers: the observer of games with each of the rules; all have the same layout.
         observer: the first of them.
         encoder: encoder of the observations, or None.
+        options: the options that shape observations and actions, by name.
         flat: whether observations are one vector.
         num_actions: number of actions that are integers.
         hand: places of the hand that actions name, or None.
@@ -75,6 +76,8 @@ class EnvCodec:
         check_option("rules_in_obs", rules_in_obs, False, True)
         self.rules: Any = rules
         several = isinstance(rules, SeveralRules)
+        self.options: dict[str, Any] = {"observation": observation, "actions": actions, "preview": preview}
+        self.options |= {"padded": padded or several, "mask_in": mask_in}
         if several and not spec_of(rules).PaddedObserver:
             raise ValueError(f"{spec_of(rules).name!r} has no padded observations: make an environment for each rules")
         each = rules if isinstance(rules, SeveralRules) else (rules,)

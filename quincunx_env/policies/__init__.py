@@ -9,6 +9,7 @@ are declared that way. Any other package can add its own in its ``pyproject.toml
 Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path.
 """
 
+from quincunx_env.policies.encoding import Encoding
 from quincunx_env.policies.files import PolicyFile, PolicyFileError, UntrustedFileError
 from quincunx_env.policies.names import (
     NAME,
@@ -25,6 +26,7 @@ from quincunx_env.policies.names import (
 
 __all__ = [
     "NAME",
+    "Encoding",
     "PolicyFile",
     "PolicyFileError",
     "UntrustedFileError",

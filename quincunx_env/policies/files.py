@@ -3,21 +3,15 @@ r"""Policies from files: a path is a policy wherever a name is.
 >>> is_path("runs/mine/model.zip"), is_path("C:\\model.zip"), is_path("greedy"), is_path("my_module:policy")
 (True, True, False, False)
 
-Packages offer readers as entry points of the group ``quincunx_env.policies.files``. Their names are the suffixes of
-files, in lower case, or ``folder``. A reader is a function of the path, and of whether the file is trusted. It returns
-an agent::
-
-    [project.entry-points."quincunx_env.policies.files"]
-    ".mine" = "my_package.module:read"
-
-A reader whose library executes code in the file loads trusted files only, and raises `untrusted` for others.
+The readers are entry points of the group ``quincunx_env.policies.files``, by suffix: a function of a `PolicyFile` that
+returns an agent.
 """
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -29,18 +23,15 @@ import numpy.typing as npt
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies.encoding import Encoding, options_file
 from quincunx_env.registry import make_observer
 from quincunx_env.utils.errors import printable
-from quincunx_env.utils.processes import TimedProcess
 
 GROUP = "quincunx_env.policies.files"
 """The group of entry points."""
 
-FOLDER = "folder"
-"""Name of the reader of folders."""
-
-CONSTRUCTOR = "class_and_ctor_args.pkl"
-"""File in every folder that RLlib saves."""
+MODEL = ".zip"
+"""Suffix of models that need the options of their environment."""
 
 
 class PolicyFileError(ValueError):
@@ -61,7 +52,7 @@ def untrusted(path: Path) -> UntrustedFileError:
 
 @cache
 def readers() -> dict[str, EntryPoint]:
-    """Return the readers of all installed packages, by suffix. None of them is imported."""
+    """Return the readers by suffix. None of them is imported."""
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
 
@@ -72,13 +63,7 @@ def not_installed() -> str:
     return "" if readers() else f"quincunx_env is not installed, so policies have no names: pip install {source}"
 
 
-APART = (".onnx",)
-"""Kinds of files that may compute for any time. They run in another process, within `LIMIT`, without a generator."""
-
-LIMIT = 300.0
-"""Seconds for a call of a policy from a file in another process. Not tuned."""
-
-MAX_REASON = 300
+MAX_REASON = 500
 """Characters of another library's message that are quoted."""
 
 MAX_LOADED = 64
@@ -101,15 +86,17 @@ def is_path(policy: str) -> bool:
 
 
 @dataclass(frozen=True)
-class PolicyFile:
-    """The policy in a file, or in the folder of a checkpoint.
+class PolicyFile(Encoding):
+    """The policy in a file.
 
-    It is a `quincunx_env.core.policy.PolicyFactory`. A path is the same policy without ``trust``. Other processes get
-    path and digest, and load the file themselves, once each.
+    It is a `quincunx_env.core.policy.PolicyFactory`. A path is the same policy without ``trust`` and options. Other
+    processes get path and digest, and load the file themselves, once each.
 
     Args:
-        path: of the file.
+        path: of the file: weights of this package, ``*.safetensors``, or a model of stable-baselines3, ``*.zip``.
         trust: let loading execute any code that the file contains.
+        observation, actions, preview, padded, mask_in: options of the environment that a model of stable-baselines3 was
+            trained on. A JSON file beside the model, which `quincunx_env.adapters.sb3.save` writes, replaces them.
 
     Raises:
         PolicyFileError: if there is no such file, or if it is of no known kind.
@@ -117,23 +104,26 @@ class PolicyFile:
 
     path: str
     trust: bool = False
-    kind: str = field(init=False)
-    """Name of the reader."""
     digest: str = field(init=False)
-    """SHA-256 of the content, in hexadecimal."""
+    """SHA-256 of the content and the options, in hexadecimal."""
     location: Path = field(init=False, repr=False)
     """The path from the root, since another process may run in another folder."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", os.fspath(self.path))
         object.__setattr__(self, "location", Path(self.path).absolute())
-        object.__setattr__(self, "kind", self._find_kind())
+        self._check_kind()
         object.__setattr__(self, "digest", self._find_digest())
 
     @property
     def definition(self) -> str:
-        """Identity of the policy: the hash of the file's content."""
+        """Identity of the policy: the hash of the content and the options."""
         return f"file sha256:{self.digest}"
+
+    @property
+    def encoding(self) -> Encoding:
+        """The given options of the environment."""
+        return Encoding(**{option.name: getattr(self, option.name) for option in fields(Encoding)})
 
     def for_rules(self, rules: BaseRules) -> Policy:
         """Load the policy for games with these rules.
@@ -141,29 +131,32 @@ class PolicyFile:
         Raises:
             PolicyFileError: if the file is damaged or has changed, needs a library or trust, or is of other rules.
         """
-        policy = _FilePolicy(self, rules)
-        return _ValuedFilePolicy(self, rules) if policy.ask(_has_values) else policy
+        valued = hasattr(_policy(self, rules), "action_values")
+        return _ValuedFilePolicy(self, rules) if valued else _FilePolicy(self, rules)
 
-    def _find_kind(self) -> str:
-        path = self.location
-        if not path.exists():
+    @property
+    def _suffix(self) -> str:
+        return self.location.suffix.lower()
+
+    def _check_kind(self) -> None:
+        if not self.location.exists():
             raise PolicyFileError(f"there is no policy file {self.path}")
-        if path.is_dir():
-            if not (path / CONSTRUCTOR).is_file():
-                raise PolicyFileError(f"{self.path} is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}")
-            return FOLDER
-        if path.suffix.lower() not in readers():
+        if self._suffix not in readers() or self.location.is_dir():
             if way_out := not_installed():
                 raise PolicyFileError(f"{self.path} cannot be read: {way_out}")
-            kinds = ", ".join(f"*{suffix}" for suffix in readers() if suffix != FOLDER)
+            kinds = ", ".join(f"*{suffix}" for suffix in readers())
             raise PolicyFileError(f"{self.path} is not a policy: files of policies are {kinds}")
-        return path.suffix.lower()
 
     def _find_digest(self) -> str:
         try:
-            return _digest(self.location)
+            found = hashlib.sha256(self.location.read_bytes())
+            if self._suffix == MODEL:
+                beside = options_file(self.location)
+                options = beside.read_bytes() if beside.exists() else repr(self.encoding).encode()
+                found.update(options.replace(b"\r\n", b"\n"))
         except OSError as error:
             raise PolicyFileError(f"{self.path} cannot be read: {error.strerror or error}") from error
+        return found.hexdigest()
 
 
 class _FilePolicy:
@@ -171,7 +164,7 @@ class _FilePolicy:
 
     def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
         self._source = file, rules
-        self._policy = None if file.kind in APART else _policy(file, rules)
+        self._policy: Any = _policy(file, rules)
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
@@ -179,17 +172,10 @@ class _FilePolicy:
         """Choose legal actions, int64 [n].
 
         Raises:
-            PolicyFileError: if the model fails, or takes longer than `LIMIT`.
+            PolicyFileError: if the model fails.
         """
-        actions: npt.NDArray[np.int64] = self.ask(_choose, observation, mask, rng=rng)
-        return actions
-
-    def ask(self, function: Callable[..., Any], *position: Any, rng: np.random.Generator | None = None) -> Any:
-        """Call a function with the policy, a position and the generator."""
         with _naming(self._source[0]):
-            if self._policy is not None:
-                return function(self._policy, *position, rng)
-            return _process(os.getpid()).run(LIMIT, _answer, *self._source, function, *position)
+            return _choose(self._policy, observation, mask, rng)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._source
@@ -202,35 +188,16 @@ class _ValuedFilePolicy(_FilePolicy):
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
         """Return values of all actions, floating [n, actions]; raises as a call."""
-        values: npt.NDArray[np.floating] = self.ask(_values, observation, mask, rng=rng)
-        return values
+        with _naming(self._source[0]):
+            values: npt.NDArray[np.floating] = self._policy.action_values(observation, mask, rng)
+            return values
 
 
-@cache
-def _process(parent: int) -> TimedProcess:
-    """Return the process for files `APART`. A fork has another one than its parent."""
-    return TimedProcess()
-
-
-def _answer(file: PolicyFile, rules: BaseRules, function: Callable[..., Any], *position: Any) -> Any:
-    with _naming(file):
-        return function(_policy(file, rules), *position, None)
-
-
-def _has_values(policy: Policy, rng: None) -> bool:
-    return hasattr(policy, "action_values")
-
-
-def _choose(policy: Policy, *position: Any) -> npt.NDArray[Any]:
-    actions, rows = np.asarray(policy(*position)), len(position[1])
-    if actions.shape != (rows,) or actions.dtype.kind not in "iu":
-        raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for {rows} positions")
+def _choose(policy: Policy, observation: Pieces, mask: npt.NDArray[np.bool_], rng: Any) -> npt.NDArray[Any]:
+    actions = np.asarray(policy(observation, mask, rng))
+    if actions.shape != (len(mask),) or actions.dtype.kind not in "iu":
+        raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for {len(mask)} positions")
     return actions
-
-
-def _values(policy: Any, *position: Any) -> npt.NDArray[Any]:
-    values: npt.NDArray[Any] = policy.action_values(*position)
-    return values
 
 
 @contextmanager
@@ -243,7 +210,7 @@ def _naming(file: PolicyFile) -> Iterator[None]:
         raise
     except Exception as error:
         reason = printable(" ".join(str(error).split()))[:MAX_REASON]
-        if not isinstance(error, ModuleNotFoundError | RuntimeError | ValueError | TimeoutError | ChildProcessError):
+        if not isinstance(error, ModuleNotFoundError | RuntimeError | ValueError):
             reason = ": ".join(filter(None, (type(error).__name__, reason)))
         named = reason if reason.startswith(file.path) else f"{file.path} cannot be used: {reason}"
         raise PolicyFileError(named) from error
@@ -255,27 +222,12 @@ def same(file: PolicyFile) -> PolicyFile:
     return file
 
 
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file or folder, in hexadecimal.
-
-    For a folder it is taken of the names and contents of its files. Line endings of JSON do not count.
-    """
-    if path.is_file():
-        content = path.read_bytes()
-        return hashlib.sha256(content.replace(b"\r\n", b"\n") if path.suffix == ".json" else content).hexdigest()
-    names = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
-    folder = hashlib.sha256()
-    for name in names:
-        folder.update(f"{name} {_digest(path / name)}\n".encode())
-    return folder.hexdigest()
-
-
 @lru_cache(maxsize=MAX_LOADED)
 def _load(file: PolicyFile) -> Any:
     """Load a file as an agent, once in a process."""
     if file._find_digest() != file.digest:
         raise PolicyFileError(f"{file.path} has changed since it was named: start again")
-    return readers()[file.kind].load()(file.location, file.trust)
+    return readers()[file._suffix].load()(file)
 
 
 @lru_cache(maxsize=MAX_LOADED)

@@ -2,16 +2,21 @@
 
 import pkgutil
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from quincunx_env.core.policy import Agent
+from quincunx_env.policies.encoding import Encoding
 from quincunx_env.policies.files import PolicyFile, is_path, not_installed, same
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
+
+NOT_NAMED = Encoding()
+"""No options of a model's environment."""
 
 
 def registered_policies() -> dict[str, EntryPoint]:
@@ -26,13 +31,14 @@ def registered_policies() -> dict[str, EntryPoint]:
     return found
 
 
-def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
+def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding = NOT_NAMED) -> Agent:
     """Look up a policy by name, and import it.
 
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
             use; an agent is returned as it is. A registered name is not taken for a path.
-        trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
+        trust: load files whose loading executes any code in them; see `PolicyFile`.
+        encoding: options of the environment of models in files; see `PolicyFile`.
 
     Raises:
         ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
@@ -41,11 +47,11 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         quincunx_env.policies.files.PolicyFileError: if there is no such file, or if it is not a policy; a `ValueError`.
     """
     if isinstance(policy, Path):
-        return same(PolicyFile(str(policy), trust))
+        return same(PolicyFile(str(policy), trust, **asdict(encoding)))
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is not a policy")
     if _is_file(policy):
-        return same(PolicyFile(policy, trust))
+        return same(PolicyFile(policy, trust, **asdict(encoding)))
     if ":" in policy:
         path, origin = policy, ""
     else:
@@ -75,10 +81,6 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
 
 
-SAVED_BY = {"save_to_path": "folder", "save": "model.zip"}
-"""Methods that save the models of RLlib and of stable-baselines3, and the files that `PolicyFile` then reads."""
-
-
 def _checked(found: Any, problem: str) -> Agent:
     """Return ``found`` if it can be an agent.
 
@@ -87,17 +89,18 @@ def _checked(found: Any, problem: str) -> Agent:
     """
     if isinstance(found, type) or not (callable(found) or hasattr(found, "for_rules")):
         way_out = "a function or an instance is needed, not a class or a value"
-        saved = (method for method in SAVED_BY if hasattr(found, method) and not isinstance(found, type))
-        if method := next(saved, None):
-            file = repr(SAVED_BY[method])
-            way_out = f"save the model by {method}({file}), pass PolicyFile({file}, trust=True)"
+        if hasattr(found, "save") and not isinstance(found, type):  # a model of stable-baselines3
+            way_out = (
+                "save the model by quincunx_env.adapters.sb3.save(model, 'model.zip'), pass PolicyFile('model.zip', "
+                "trust=True)"
+            )
         raise ValueError(f"{problem}: {way_out}")
     agent: Agent = found
     return agent
 
 
-def load_path(policy: Agent | str | Path, trust: bool) -> Agent | str:
-    """Return the policy of a file for its path.
+def load_path(policy: Agent | str | Path, trust: bool, encoding: Encoding = NOT_NAMED) -> Agent | str:
+    """Return the policy of a file for its path; see `resolve`.
 
     Agents and other names are returned as they are.
 
@@ -105,7 +108,7 @@ def load_path(policy: Agent | str | Path, trust: bool) -> Agent | str:
         PolicyFileError: if there is no such file, or if it is not a policy.
     """
     path = isinstance(policy, Path) or (isinstance(policy, str) and _is_file(policy))
-    return resolve(policy, trust) if path else policy  # type: ignore[return-value]
+    return resolve(policy, trust, encoding) if path else policy  # type: ignore[return-value]
 
 
 def _is_file(policy: str) -> bool:
@@ -154,7 +157,7 @@ def check_name(name: str) -> str:
 
 
 def by_display_name(
-    policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False, encoding: Encoding = NOT_NAMED
 ) -> dict[str, Agent | str]:
     """Return policies by their names in tables.
 
@@ -163,6 +166,7 @@ def by_display_name(
     Args:
         policies: agents, and strings that `resolve` takes.
         trust: as in `resolve`.
+        encoding: as in `resolve`.
 
     Raises:
         ValueError: if two have the same name, one a name that `check_name` refuses, or for a string in place of them.
@@ -176,7 +180,7 @@ def by_display_name(
         name, found = split_name(policy) if isinstance(policy, str) else (display_name(policy), policy)
         if check_name(name) in result:
             raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
-        result[name] = load_path(found, trust)
+        result[name] = load_path(found, trust, encoding)
     return result
 
 

@@ -1,21 +1,15 @@
 """Other processes, which end with their parent, however it ends."""
 
-import faulthandler
 import multiprocessing
 import os
-import pickle
 import signal
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
@@ -99,85 +93,3 @@ def _end_with_parent(reader: Connection) -> None:
     threading.Thread(target=wait, daemon=True).start()
     # A terminal interrupts all processes of a command; the parent alone decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-class TimedProcess:
-    """Another process that runs functions within a time limit.
-
-    Unlike `worker_processes` it does not import the main module of the program, and works in any process.
-    """
-
-    def __init__(self) -> None:
-        self._process: Any = None
-        self._lock = threading.Lock()
-
-    def run(self, seconds: float, function: Callable[..., Any], *args: Any) -> Any:
-        """Return the result of a function that the process can import.
-
-        Raises:
-            TimeoutError: after ``seconds``; the next call starts another process.
-            ChildProcessError: if the process ends.
-            Exception: any that the function raises.
-        """
-        with self._lock:
-            process = self._process = self._process or _start()
-            begun = time.monotonic()
-            try:
-                pickle.dump((seconds, pickle.dumps((function, args))), process.stdin)
-                process.stdin.flush()
-                done, result = pickle.load(process.stdout)
-            except BaseException as error:  # also an interrupt, whose answer must not be the next call's
-                self.close()
-                if not isinstance(error, EOFError | OSError | pickle.UnpicklingError):
-                    raise
-                if time.monotonic() - begun >= seconds:
-                    raise TimeoutError(f"no answer within {seconds:g} seconds") from error
-                raise ChildProcessError(f"its process ended with status {process.returncode}") from error
-        if not done:
-            raise result
-        return result
-
-    def close(self) -> None:
-        """End the process; the next call starts another."""
-        process, self._process = self._process, None
-        if process is not None:
-            with suppress(OSError), process:  # its pipes are closed, too
-                process.kill()
-
-
-def _start() -> Any:
-    path = os.pathsep.join(map(os.path.abspath, sys.path))  # an empty entry is the current folder
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", f"from {__name__} import _serve; _serve()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-        start_new_session=True,  # a terminal interrupts all processes of a command; the parent decides what happens
-    )
-
-
-def _serve() -> None:
-    """Run the functions that the parent sends. A thread reads them, and ends the process with the parent."""
-    requests, answers = SimpleQueue[tuple[float, bytes]](), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a library may print
-
-    def receive() -> None:
-        try:
-            while True:
-                requests.put(pickle.load(sys.stdin.buffer))
-        finally:
-            os._exit(0)
-
-    threading.Thread(target=receive, daemon=True).start()
-    with Path(os.devnull).open("w") as nowhere:
-        while True:
-            seconds, call = requests.get()
-            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)  # ends any call, also of a library in C
-            try:
-                function, args = pickle.loads(call)
-                answer = True, function(*args)
-            except Exception as error:
-                answer = False, error
-            faulthandler.cancel_dump_traceback_later()
-            pickle.dump(answer, answers)
-            answers.flush()

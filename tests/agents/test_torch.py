@@ -12,8 +12,10 @@ torch = pytest.importorskip("torch")
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
-from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.quincunx.rules import Rules, multiplayer_rules  # noqa: E402
+from quincunx_env.registry import make_observer  # noqa: E402
 from quincunx_env.render import to_svg  # noqa: E402
+from quincunx_env.spiral import Rules as SpiralRules  # noqa: E402
 from tests.agents.positions import dealt, seen  # noqa: E402
 
 OBSERVER = Observer(Rules(), preview=True)
@@ -83,6 +85,16 @@ def test_an_agent_encodes_observations_as_in_training(form: str, actions: str) -
     chosen = agent(pieces, joint, np.random.default_rng(0))
     played = env.envs.observer.places.to_joint(expected, joint) if actions == "hand" else expected
     assert chosen.tolist() == played.tolist()
+
+
+def test_the_network_needs_the_preview_and_pairs_of_a_card_and_a_cell() -> None:
+    for observer in (
+        make_observer(Rules()),
+        make_observer(multiplayer_rules(2, simpleton=True), preview=True),
+        make_observer(SpiralRules(), preview=True),
+    ):
+        with pytest.raises(ValueError, match="the network needs"):
+            PolicyNetwork(observer)
 
 
 def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any, Any, np.ndarray]:

@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 import quincunx_agents
-from quincunx_agents.networks import policy
 from quincunx_agents.networks.value import WEIGHTS, load_weights, save_weights, shipped
 from quincunx_env.arena import compare, evaluate, evaluate_all
 from quincunx_env.cli import main
@@ -24,11 +22,10 @@ from quincunx_env.policies import (
     PolicyFileError,
     by_display_name,
     display_name,
-    files,
     resolve,
     split_name,
 )
-from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
+from quincunx_env.policies.files import is_path, readers
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import KNOWN_AS
 from tests.agents.positions import positions, seen
@@ -49,7 +46,7 @@ NETWORK = WEIGHTS / f"{shipped()[0]}.safetensors"
         ("runs/checkpoint", True),
         (r"C:\runs\model.zip", True),
         (r"C:\runs\checkpoint", True),
-        ("C:model.onnx", True),
+        ("C:model.zip", True),
         ("C:/runs/checkpoint", True),
         (".", True),
     ],
@@ -66,7 +63,7 @@ def test_names_before_an_equals_sign(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("runs/lr=0.1/model.zip", ("runs/lr=0.1/model.zip",) * 2),
     ):
         assert split_name(text) == expected
-    for name in ("epoch=6.onnx", "lr=0.1/mine.onnx"):
+    for name in ("epoch=6.zip", "lr=0.1/mine.zip"):
         monkeypatch.chdir(tmp_path)
         assert split_name(name)[0] != name
         Path(name).parent.mkdir(exist_ok=True)
@@ -147,35 +144,28 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
     for name, message in (
         ("no-such.zip", "there is no policy file no-such.zip"),
         (r"mine=C:\no-such.zip", r"there is no policy file C:\no-such.zip"),
-        ("notes.txt", r"notes.txt is not a policy: files of policies are *.onnx, *.safetensors, *.zip"),
-        ("empty", f"empty is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}"),
-        ("model.zip", "model.zip is a folder"),
-        ("./greedy", "./greedy is a folder"),
+        ("notes.txt", r"notes.txt is not a policy: files of policies are *.safetensors, *.zip"),
+        ("empty", "empty is not a policy"),
+        ("model.zip", "model.zip is not a policy"),
+        ("./greedy", "./greedy is not a policy"),
         ("no-such", "or by the path of a file"),
     ):
         assert message in one_line(capfd, name)
     assert resolve("greedy") is resolve("quincunx_agents.greedy:greedy"), "a registered name comes first"
 
 
-def huge(kind: str, path: Path) -> None:
+def huge(path: Path) -> None:
     """Write a network with finite weights that overflow when it is used."""
-    if kind == "value":
-        shipped = load_weights(NETWORK)
-        tensors = {name: (np.sign(tensor) * 1e38).astype(np.float32) for name, tensor in shipped.tensors.items()}
-        save_weights(path, replace(shipped, tensors=tensors))
-        return
-    sizes = {f"{name}.bias": np.zeros(2, np.float32) for name in ("trunk.0", "card_embedding", "cell_encoder")}
-    shapes = policy._expected_shapes(policy.PolicyWeights(sizes, Rules()))
-    tensors = {name: np.full(shape, 1e38, np.float32) for name, shape in shapes.items()}
-    policy.save_weights(path, policy.PolicyWeights(tensors, Rules()))
+    shipped = load_weights(NETWORK)
+    tensors = {name: (np.sign(tensor) * 1e38).astype(np.float32) for name, tensor in shipped.tensors.items()}
+    save_weights(path, replace(shipped, tensors=tensors))
 
 
 NAN = "it computes numbers that are none (NaN) or infinite for legal actions: its weights are damaged or too large"
 
 
-@pytest.mark.parametrize("kind", ["value", "policy"])
-def test_weights_that_overflow_are_refused(kind: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    huge(kind, folder / "huge.safetensors")
+def test_weights_that_overflow_are_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    huge(folder / "huge.safetensors")
     assert one_line(capfd, "mine=huge.safetensors") == f"error: huge.safetensors cannot be used: {NAN}"
     agent: Any = quincunx_agents.load("huge.safetensors")
     observation, mask = seen(positions(Rules(), 0, 2))
@@ -239,56 +229,19 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("content", DAMAGED)
-@pytest.mark.parametrize("suffix", [suffix for suffix in readers() if suffix.startswith(".")])
+@pytest.mark.parametrize("suffix", readers())
 def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    needs: dict[str, Any] = {".zip": "sb3_contrib", ".onnx": "onnxruntime"}
-    if suffix in needs:
-        pytest.importorskip(needs[suffix])
+    if suffix == ".zip":
+        pytest.importorskip("sb3_contrib")
     (folder / f"model{suffix}").write_bytes(DAMAGED[content])
     assert f"model{suffix}" in one_line(capfd, f"model{suffix}", "--trust")
 
 
-def test_a_checkpoint_is_refused_without_trust_before_it_is_read(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "checkpoint").mkdir()
-    (folder / "checkpoint" / CONSTRUCTOR).write_bytes(b"cos\nabort\n(tR.")  # would end the process
-    line = one_line(capfd, "mine=./checkpoint")
-    assert "checkpoint needs to be trusted, because loading it executes any code in it" in line
-    assert line.endswith("evaluate mine=./checkpoint --deals 2 --workers 1 --out never --trust")
-
-
-def test_line_endings_of_a_checkpoints_json_do_not_count(folder: Path) -> None:
-    (folder / "checkpoint").mkdir()
-    digests = []
-    for text, pickled in ((b"{\n}\n", b"\r\n"), (b"{\r\n}\r\n", b"\r\n"), (b"{\n}\n", b"\n")):
-        (folder / "checkpoint" / CONSTRUCTOR).write_bytes(pickled)
-        (folder / "checkpoint" / "metadata.json").write_bytes(text)
-        digests.append(PolicyFile("checkpoint", trust=True).digest)
-    assert digests[0] == digests[1] != digests[2]
-
-
 def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "APART", ())
-    for suffix, library, extra in ((".onnx", "onnxruntime", "onnx"), (".zip", "sb3_contrib", "sb3")):
-        monkeypatch.setitem(sys.modules, library, None)
-        monkeypatch.delitem(sys.modules, readers()[suffix].module, raising=False)
-        (folder / f"model{suffix}").write_bytes(b"")
-        name = KNOWN_AS.get(library, library)
-        named = rf'needs ({name}|onnx|PyTorch): pip install "quincunx_env\[{extra}\]"$'
-        with pytest.raises(PolicyFileError, match=rf"model\{suffix} cannot be used: .* {named}"):
-            PolicyFile(f"model{suffix}", trust=True).for_rules(Rules())
-
-
-def test_another_package_offers_a_reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "model.txt").write_text("greedy")
-    with pytest.raises(PolicyFileError, match=r"model\.txt is not a policy"):
-        resolve("./model.txt")
-    offered = EntryPoint(".txt", f"{__name__}:read_name", GROUP)
-    monkeypatch.setattr("quincunx_env.policies.files.readers", lambda: {".txt": offered})
-    assert evaluate("model.txt", 2).scores.tolist() == evaluate("greedy", 2).scores.tolist()
-
-
-def read_name(path: Path, trust: bool) -> Any:
-    """Read the name of a policy."""
-    return resolve(path.read_text())
+    monkeypatch.setitem(sys.modules, "sb3_contrib", None)
+    monkeypatch.delitem(sys.modules, readers()[".zip"].module, raising=False)
+    (folder / "model.zip").write_bytes(b"")
+    name = KNOWN_AS.get("sb3_contrib", "sb3_contrib")
+    named = rf'needs ({name}|PyTorch): pip install "quincunx_env\[sb3\]"$'
+    with pytest.raises(PolicyFileError, match=rf"model\.zip cannot be used: .* {named}"):
+        PolicyFile("model.zip", trust=True).for_rules(Rules())

@@ -169,9 +169,9 @@ def test_without_an_installation_the_way_to_one_is_named(monkeypatch: pytest.Mon
     files.readers.cache_clear()
     for module in (files, names):
         monkeypatch.setattr(module, "entry_points", lambda **_: ())
-    (tmp_path / "mine.onnx").touch()
+    (tmp_path / "mine.zip").touch()
     try:
-        for policy in ("greedy", str(tmp_path / "mine.onnx")):
+        for policy in ("greedy", str(tmp_path / "mine.zip")):
             with pytest.raises(ValueError, match=r"quincunx_env is not installed, so .*: pip install /"):
                 resolve(policy)
         with pytest.raises(ValueError, match="quincunx_env is not installed"):

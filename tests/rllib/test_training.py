@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import ray
 import tyro
+from ray.rllib.core.rl_module.rl_module import RLModule
 
-import quincunx_agents
-from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_env.arena import compare, evaluate
-from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
+from quincunx_env.registry import make_observer
 from train import rllib as training
 from train.common import checkpoint
 from train.common.opponents import LEARNER, Matchmaking, league_module, replaced_place
@@ -65,26 +65,47 @@ def states(name: str = "tiny") -> list[dict[str, Any]]:
     return [json.loads(file.read_text())["state"] for file in files]
 
 
-def same(one: PolicyWeights, other: PolicyWeights) -> bool:
-    """Whether these are the same weights of the same game."""
-    names = set(one.tensors)
-    equal = all(np.array_equal(one.tensors[name], other.tensors[name]) for name in names)
-    return one.rules == other.rules and names == set(other.tensors) and equal
+Tensors = dict[str, Any]
+
+
+def networks(arguments: Arguments, algorithm: Any, names: list[str]) -> list[Tensors]:
+    """Weights of some modules' networks."""
+    found = []
+    for agent in training.agents(arguments, algorithm, names):
+        network: Any = agent.logits
+        assert isinstance(network.__self__, PolicyNetwork)
+        found.append(network.__self__.state_dict())
+    return found
+
+
+def trained(arguments: Arguments, algorithm: Any) -> Tensors:
+    """Weights of the network that learns."""
+    return networks(arguments, algorithm, [arguments.learner])[0]
+
+
+def same(one: Tensors, other: Tensors) -> bool:
+    """Whether these are the same weights."""
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def agent_in(checkpoint: Path, module: str, rules: Rules) -> GreedyPolicy:
+    """The agent in a checkpoint, as the page says."""
+    path = checkpoint.resolve() / "learner_group" / "learner" / "rl_module" / module
+    network: Any = RLModule.from_checkpoint(path)
+    return GreedyPolicy(network.network.forward_actor, make_observer(rules, preview=True))
 
 
 # --- Runs ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_writes_weights_that_play_without_ray_and_can_be_resumed() -> None:
+def test_a_run_leaves_a_network_in_its_checkpoint_and_can_be_resumed() -> None:
     facts = main(Arguments(**TINY))
     assert [state["iteration"] for state in states()] == [2, 4]
     assert states()[-1]["steps"] >= TINY["total_steps"]
     assert json.loads(Path("runs/tiny/tiny.json").read_text())["benchmark"] == facts["benchmark"]
-    agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
+    agent = agent_in(max(Path("runs/tiny/checkpoints").iterdir()), "default_policy", Rules())
     assert round(evaluate(agent, TINY["test_deals"]).mean, 4) == facts["benchmark"]["solitaire"]["mean"]
     assert list(Path("runs/tiny/tensorboard").iterdir())
-    last = max(Path("runs/tiny/checkpoints").iterdir())
-    assert len(evaluate(PolicyFile(str(last), trust=True), 4).scores) == 4
 
     main(Arguments(**TINY | {"resume": True, "total_steps": 700, "keep": 1}))
     (state,) = states()
@@ -95,7 +116,7 @@ def test_a_run_writes_weights_that_play_without_ray_and_can_be_resumed() -> None
     with pytest.raises(checkpoint.CheckpointError, match="was started with gamma"):
         main(Arguments(**TINY | {"resume": True, "gamma": 0.9}))
     main(Arguments(**TINY | {"total_steps": 90}))
-    assert Path("runs/tiny-1/tiny.safetensors").exists(), "the earlier run is kept"
+    assert Path("runs/tiny-1/tiny.json").exists(), "the earlier run is kept"
 
 
 def test_weights_and_steps_are_restored_from_complete_checkpoints_only() -> None:
@@ -106,9 +127,9 @@ def test_weights_and_steps_are_restored_from_complete_checkpoints_only() -> None
     algorithm.train()
     state.iteration, state.steps = 1, 96
     training.save_checkpoint(arguments, algorithm, state)
-    saved = training.trained(arguments, algorithm)
+    saved = trained(arguments, algorithm)
     algorithm.train()
-    assert not same(training.trained(arguments, algorithm), saved)
+    assert not same(trained(arguments, algorithm), saved)
     for name in ("00000002", "00000003"):
         algorithm.save_to_path((folder / name).absolute())  # as if killed before the metadata
     (folder / "00000003/.metadata.json").touch()  # or while they are written
@@ -117,9 +138,9 @@ def test_weights_and_steps_are_restored_from_complete_checkpoints_only() -> None
     again = training.make_config(arguments, training.last_state(arguments)).build_algo()
     assert training.last_state(arguments) == state
     training.restore_checkpoint(arguments, again)
-    assert same(training.trained(arguments, again), saved)
+    assert same(trained(arguments, again), saved)
     played = again.env_runner_group.local_env_runner.module.get_state()
-    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in saved.tensors.items())
+    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in saved.items())
     assert again.train()["num_env_steps_sampled_lifetime"] >= 2 * 96, "the steps before count"
     again.stop()
 
@@ -176,7 +197,7 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
     algorithm = training.make_config(arguments, state).build_algo()
     training.copy_learner(algorithm, range(2))
     names = [LEARNER, league_module(0), league_module(1)]
-    learner, *members = training.networks(arguments, algorithm, names)
+    learner, *members = networks(arguments, algorithm, names)
     assert all(same(learner, member) for member in members), "all have the initial weights"
     algorithm.train()
 
@@ -188,28 +209,26 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
     training.promote(arguments, algorithm, state)
     assert state.members == ["initial", "iteration 2"]
 
-    promoted = training.trained(arguments, algorithm)
-    found = training.networks(arguments, algorithm, names)
+    promoted = trained(arguments, algorithm)
+    found = networks(arguments, algorithm, names)
     assert not same(promoted, learner)
     assert [same(network, promoted) for network in found] == [True, False, True]
     assert same(found[1], learner)
     algorithm.train()
-    found = training.networks(arguments, algorithm, names)
+    found = networks(arguments, algorithm, names)
     assert not same(found[0], promoted), "the learner keeps learning"
     assert same(found[2], promoted), "the snapshot does not change"
     played = algorithm.env_runner_group.local_env_runner.module[league_module(1)].get_state()
-    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.tensors.items())
+    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.items())
     algorithm.stop()
 
 
 def test_two_players_are_trained_evaluated_and_resumed() -> None:
     facts = main(Arguments(**DUEL | {"promote_at": 0.0}))
     assert facts["league"] != ["initial"] * 2
-    network = load_weights(Path("runs/tiny/tiny.safetensors"))
-    assert network.rules == multiplayer_rules(2)
-    games = compare(
-        [PolicyNetworkAgent(network), "heuristic"], TINY["test_deals"], rules=network.rules, names=["trained", "other"]
-    )
+    rules = multiplayer_rules(2)
+    agent = agent_in(max(Path("runs/tiny/checkpoints").iterdir()), LEARNER, rules)
+    games = compare([agent, "heuristic"], TINY["test_deals"], rules=rules, names=["trained", "other"])
     assert round(games.win_rate().value, 4) == facts["benchmark"]["2-corners"]["win_rate"]
     assert 0 < games.even[0] < 1
     again = main(Arguments(**DUEL | {"promote_at": 0.0, "resume": True, "total_steps": 400}))

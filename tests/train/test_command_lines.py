@@ -17,13 +17,13 @@ pytest.importorskip("safetensors")
 import torch
 
 from quincunx_agents.networks.value import WEIGHTS
-from train import export, ppo
+from train import ppo
 from train.common import checkpoint
 from train.common.options import run_script
 from train.common.run import provenance
 from train.td_lambda import training as td_lambda
 
-SCRIPTS: dict[str, Any] = {"ppo": ppo, "td_lambda": td_lambda, "export": export}
+SCRIPTS: dict[str, Any] = {"ppo": ppo, "td_lambda": td_lambda}
 VALUE_NETWORK = WEIGHTS / "solitaire.safetensors"
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
 
@@ -77,8 +77,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
             f"td_lambda two-players --against {VALUE_NETWORK}",
             f"--against {VALUE_NETWORK} does not play 2-corners: ",
         ),
-        ("export solitaire", "solitaire is missing, damaged or not a weights file: "),
-        (f"export {VALUE_NETWORK}", f"{VALUE_NETWORK} is not a weights file of this kind: "),
+        ("ppo --name model", "--name model: model.json holds the options of the environment"),
     ],
 )
 def test_a_wrong_option_is_named_in_one_line(

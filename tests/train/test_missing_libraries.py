@@ -33,7 +33,7 @@ def test_a_missing_library_is_named_with_its_extra(
     library = line.removeprefix("error: this program needs ").partition(":")[0]
     assert library in {KNOWN_AS.get(name, name) for name in LIBRARIES}
     assert line.partition(": pip install ")[2] in {
-        f'"quincunx_env[{extra}]"' for extra in ("onnx", "openspiel", "rllib", "train")
+        f'"quincunx_env[{extra}]"' for extra in ("openspiel", "rllib", "train")
     }
 
 

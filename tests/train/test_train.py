@@ -15,9 +15,9 @@ pytest.importorskip("sb3_contrib")
 
 from torch.optim.swa_utils import AveragedModel  # noqa: E402
 
-import quincunx_agents  # noqa: E402
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.policies import PolicyFile  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -112,10 +112,11 @@ def test_a_run_leaves_its_results(finished: Path) -> None:
     assert list((folder / "tensorboard").iterdir())
     assert "| tiny | 50 |" in (finished / "tiny.txt").read_text()
     assert not list(folder.glob(".*")), "no unfinished file stays behind"
-    table = (folder / "results.md").read_text(encoding="utf-8")
-    assert f"| tiny | 50 | {results['tiny']['mean']:.1f} | " in table
-    assert table in (finished / "tiny.txt").read_text()
-    assert facts["command"].startswith("python -m train.ppo")
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "\n# tiny\n" in card
+    assert f"| tiny | 50 | {results['tiny']['mean']:.1f} | " in card
+    assert "![learning curve](learning_curve.png)" in card
+    assert "python -m train.ppo" in card
 
 
 @pytest.mark.usefixtures("finished")
@@ -126,8 +127,10 @@ def test_the_saved_weights_are_the_averaged_ones_and_play_the_same() -> None:
     model = MaskablePPO.load("runs/tiny/model.zip", device="cpu")
     averaged = weights("tiny", "averaged")
     assert_same(model.policy.state_dict(), {name: averaged[f"module.{name}"] for name in weights("tiny")})
-    agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
+    agent = PolicyFile("runs/tiny/model.zip", trust=True)
     assert round(evaluate(agent, TINY["test_deals"]).mean, 4) == results("tiny")["solitaire"]["mean"]
+    written = json.loads(Path("runs/tiny/model.json").read_text())
+    assert (written["observation"], written["preview"], written["rules"]["num_players"]) == ("flat", True, 1)
 
 
 def test_the_result_is_a_moving_average_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +214,10 @@ def test_resuming_needs_the_same_arguments() -> None:
 
 def test_a_plain_network_trains_on_the_plain_observation(capsys: pytest.CaptureFixture[str]) -> None:
     facts = main(Arguments(name="plain", policy="mlp", preview=False, **TINY))
-    assert facts["benchmark"]["solitaire"]["deals"] == 50
-    assert "safetensors" not in capsys.readouterr().out, "which this network has not"
+    agent = PolicyFile("runs/plain/model.zip", trust=True)
+    assert round(evaluate(agent, 50).mean, 4) == facts["benchmark"]["solitaire"]["mean"]
+    printed = capsys.readouterr().out
+    assert "evaluate runs/plain/model.zip heuristic --deals 10000 --trust" in printed
 
 
 # --- Checkpoints -----------------------------------------------------------------------------------------------------
@@ -292,11 +297,11 @@ def test_a_learner_plays_policies_and_its_snapshots(finished: Path) -> None:
     first, second = (weights["cell_queries.weight"] for weights in state["snapshots"])
     assert first.any(), "it is 0 before learning"
     assert not first.equal(second), "it keeps learning"
-    agent = quincunx_agents.load(folder / "duel.safetensors")
+    agent = PolicyFile(str(folder / "model.zip"), trust=True)
     played = strength(agent, "greedy", DUEL["rules"], DUEL["test_deals"], "benchmark")
     assert facts["benchmark"] == results("duel") == {"3-corners": played}
-    table = (folder / "results.md").read_text(encoding="utf-8")
-    assert "| 3 players, corners | `greedy` | 4 |" in table
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| 3 players, corners | `greedy` | 4 |" in card
     assert "| 3 players, corners | `greedy` | 4 |" in (finished / "duel.txt").read_text()
 
 

@@ -1,10 +1,10 @@
-"""Training runs: folder, schedule, checkpoints, history, learning curve, results.
+"""Training runs: folder, schedule, checkpoints, history, learning curve, results, model card.
 
 A script gives the options and a `Learner`, and learns. The files of a run are in ``runs/<name>``:
 
 - ``checkpoint.pt``, from which ``--resume`` continues exactly; ``tensorboard/``
-- ``<name>.safetensors``: the weights, at every checkpoint
-- at the end ``<name>.json``: command, versions, history and results; ``results.md``: the results as a table
+- the weights, at every checkpoint: ``<name>.safetensors``, or ``model.zip`` with ``model.json``
+- at the end ``<name>.json``: command, versions, history and results; from it ``README.md``, the model card
 - ``learning_curve.png`` and ``.csv``; ``games/``: the games of the final evaluation
 """
 
@@ -35,8 +35,8 @@ from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import BASELINES, Figures, strength, strengths
+from train.common.model_card import results_table, write_model_card
 from train.common.options import RunOptions, ScheduleOptions
-from train.common.tables import results_table
 from train.common.timer import PhaseTimer
 
 MAY_CHANGE = ("resume", "progress", "eval_every", "eval_deals", "test_deals", "checkpoint_every")
@@ -172,14 +172,15 @@ class Run:
         checkpoint.save(self.arguments.folder / "checkpoint.pt", self.arguments, content)
         self.saved = self.done
 
-    def report(self, **facts: Any) -> dict[str, Any]:
+    def report(self, agent: Agent, **facts: Any) -> dict[str, Any]:
         """Evaluate the finished run on benchmark deals; write and print the results.
 
         Args:
+            agent: the trained agent.
             facts: further facts of the script.
         """
         made = {"steps": self.steps, "seconds": self.timer.seconds, "validation": self.history, **facts}
-        return report(self.script, self.arguments, self.learner.agent(), self.variants, made)
+        return report(self.script, self.arguments, agent, self.variants, made)
 
 
 def measure(figures: Figures) -> str:
@@ -203,31 +204,30 @@ def report(
         facts: ``steps``, ``seconds`` by phase, and ``validation``, the history, with further facts of the script.
 
     Returns:
-        facts: with command, arguments, versions and results.
+        facts: of the model card.
     """
     folder, against, first = arguments.folder, arguments.against, next(iter(variants.values()))
     games = folder / "games"
     games.mkdir(exist_ok=True)
-    made = provenance(script, arguments) | facts
-    made["seconds"] = {phase: round(spent, 1) for phase, spent in facts["seconds"].items()}
-    made["benchmark"] = strengths(
+    card = provenance(script, arguments) | facts
+    card["seconds"] = {phase: round(spent, 1) for phase, spent in facts["seconds"].items()}
+    card["benchmark"] = strengths(
         agent, against, variants, arguments.test_deals, "benchmark", games, arguments.progress
     )
     if first.num_players == 1:
-        made["baselines"] = {
+        card["baselines"] = {
             name: strength(name, against, first, arguments.test_deals, "benchmark") for name in BASELINES
         }
-    write_json(folder / f"{arguments.name}.json", made)
+    write_json(folder / f"{arguments.name}.json", card)
     draw_curve(arguments, variants, facts["validation"])
-    table = results_table(made, arguments.name)
-    write_atomically(folder / "results.md", lambda path: path.write_text(f"{table}\n", encoding="utf-8"))
-    print(table)
+    write_model_card(folder, arguments.name, card)
+    print(results_table(card, arguments.name))
     written = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.name.startswith("."))
     print(f"\nWritten to {folder}: {', '.join(written)}\n")
-    if arguments.weights.exists():  # a network of another library has none
+    if arguments.weights.exists():  # some scripts keep none
         print("Next, evaluate it on more deals, play with it, and see its action values as heat maps:\n")
         print(*(f"    {command}" for command in next_commands(arguments, variants)), sep="\n")
-    return made
+    return card
 
 
 def draw_curve(arguments: RunOptions, variants: Mapping[str, BaseRules], history: list[dict[str, Any]]) -> None:
@@ -275,11 +275,12 @@ def next_commands(arguments: RunOptions, variants: Mapping[str, BaseRules]) -> l
     if rules.num_players == 2 and "--game" not in words:
         words = ["--num-players", "2", *words]  # the default of `compare`, not of `play`
     options = "".join(f" {word}" for word in words)
+    trust = " --trust" if arguments.weights.suffix == ".zip" else ""
     command, role = ("evaluate", "--adviser") if rules.num_players == 1 else ("compare", "--opponents")
     return [
-        f"{program} {command} {weights} {arguments.against}{options} --deals 10000",
-        f"{program} play {role} {weights}{options}",
-        f"{program} replay {games} --values {weights} --html {page}",
+        f"{program} {command} {weights} {arguments.against}{options} --deals 10000{trust}",
+        f"{program} play {role} {weights}{options}{trust}",
+        f"{program} replay {games} --values {weights} --html {page}{trust}",
     ]
 
 

@@ -10,8 +10,8 @@ and the target network evaluates it (van Hasselt et al. 2016). Transitions are k
 observation once. In the autoreset mode ``SAME_STEP`` the next observation of a game follows in the next step; after the
 end of an episode none is needed.
 
-A run writes to ``runs/<name>``: the weights ``<name>.safetensors`` for ``quincunx_agents.load``, ``<name>.json`` and
-``results.md`` with results, and ``learning_curve.png``. It cannot be resumed.
+A run writes to ``runs/<name>``: ``<name>.json`` and a model card with results, ``learning_curve.png`` and ``games/``.
+It keeps no weights, and cannot be resumed.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,6 @@ with requires_extra("train"):
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
@@ -158,7 +157,6 @@ def train(arguments: Arguments) -> dict[str, Any]:
                     old.lerp_(new, arguments.target_rate)
 
     history.append(validation(arguments, policy, -(-arguments.total_steps // games) * games, timer))
-    save_weights(arguments.weights, network.trained())
     facts = {"steps": history[-1]["steps"], "seconds": timer.seconds, "validation": history}
     return report("train.recipes.dqn", arguments, policy, VARIANTS, facts)
 

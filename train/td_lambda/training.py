@@ -58,7 +58,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
             run.log("loss/value", learner.learn())
             run.timer.add("learning")
             run.record()
-        return run.report(pool=learner.pool.win_rates())
+        return run.report(learner.agent(), pool=learner.pool.win_rates())
 
 
 class Learner:

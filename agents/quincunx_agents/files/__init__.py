@@ -1,1 +1,1 @@
-"""Policies in files: readers and writers. Readers are the entry points of the group ``quincunx_env.policies.files``."""
+"""Readers of policies in files, entry points of the group ``quincunx_env.policies.files``."""

@@ -1,16 +1,20 @@
 """Models of PPO, A2C, DQN and MaskablePPO that stable-baselines3 and sb3-contrib saved.
 
 Their own loaders read them. They unpickle parts of the file, which executes any code in it, and therefore need trust.
-The algorithm follows from the JSON in the file, which is read before and executes nothing.
+The algorithm follows from the JSON in the file, which is read before and executes nothing. The observations follow from
+the options of the environment: `quincunx_env.policies.encoding`.
 """
 
 import json
 import warnings
 import zipfile
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from quincunx_env.utils.extras import needs_extra
 
@@ -19,13 +23,17 @@ with needs_extra("sb3", "a model of stable-baselines3"):
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import A2C, DQN, PPO
 
-from quincunx_agents.afterstates import Bools
-from quincunx_agents.files.encodings import Encoded, Encoding, encodings, other_game
+from quincunx_agents import ties
+from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.torch.greedy_policy import GreedyPolicy
 from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
+from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import NotFiniteError, Policy
-from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies.files import untrusted
+from quincunx_env.core.rules import BaseRules, SeveralRules
+from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.policies.encoding import Encoding, options_file, read_options
+from quincunx_env.policies.files import PolicyFile, untrusted
+from quincunx_env.registry import spec_of
 
 ALGORITHMS = {algorithm.__name__: algorithm for algorithm in (PPO, A2C, DQN, MaskablePPO)}
 """Algorithms whose models can be used, by name."""
@@ -56,10 +64,18 @@ MAX_DESCRIPTION = 1 << 26
 
 
 class Model:
-    """A loaded model; a `quincunx_env.core.policy.PolicyFactory`."""
+    """A loaded model; a `quincunx_env.core.policy.PolicyFactory`.
 
-    def __init__(self, model: Any) -> None:
+    Args:
+        model: of one of the `ALGORITHMS`.
+        trained: rules of its environment, or None if they are unknown.
+        encoding: options of its environment.
+    """
+
+    def __init__(self, model: Any, trained: BaseRules | SeveralRules | None, encoding: Encoding) -> None:
         self.model = model
+        self.trained = trained
+        self.encoding = encoding
         self.policy = model.policy
         self.policy.set_training_mode(False)
 
@@ -67,25 +83,45 @@ class Model:
         """Return the greedy policy for games with the model's observations.
 
         Raises:
-            ValueError: if it was trained on other observations.
+            ValueError: if it was trained on other observations, or if a wrapper has changed them.
         """
-        encoding = self._encoding(rules)
-        if not isinstance(self.policy, QuincunxMaskablePolicy):
-            return encoding.policy(self._scores)
-        greedy = GreedyPolicy(self.policy.mlp_extractor.forward_actor, encoding.observer)
-        padded = getattr(encoding.observer, "unpad_policy", None)
-        return padded(greedy) if padded is not None else greedy
+        codec = EnvCodec(rules, **asdict(self.encoding))
+        self._require_fitting(codec)
+        last = self.model._last_obs
+        if last is not None and not _is_own(codec, last):
+            raise ValueError(
+                "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
+                "name it as 'module:attribute', with a function that changes them, too"
+            )
+        own = isinstance(self.policy, QuincunxMaskablePolicy)
+        observer: Any = codec.observer
+        greedy: Any = (
+            GreedyPolicy(self.policy.mlp_extractor.forward_actor, observer) if own else GreedyScores(codec, self)
+        )
+        return observer.unpad_policy(greedy) if hasattr(observer, "unpad_policy") else greedy  # type: ignore[no-any-return]
 
-    def _encoding(self, rules: BaseRules) -> Encoding:
-        space = self.model.observation_space
-        found = next((encoding for encoding in encodings(rules) if encoding.space() == space), None)
-        if found is None:
-            shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
-            raise other_game(rules, lambda encoding: encoding.space() == space, shape)
-        refuse_normalised(self.model, found)
-        return found
+    def _require_fitting(self, codec: EnvCodec) -> None:
+        """Check that the model has the spaces of an environment.
 
-    def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
+        Raises:
+            ValueError: describing both.
+        """
+        own = self.model.observation_space, self.model.action_space
+        given = codec.observation_space(), codec.action_space()
+        if own == given:
+            return
+        if self.trained not in (None, codec.rules):
+            raise ValueError(
+                f"it was trained for {_written(self.trained)}, got {_written(codec.rules)}: play the game that it has "
+                "learned"
+            )
+        options = ", ".join(f"{name}={value!r}" for name, value in asdict(self.encoding).items())
+        raise ValueError(
+            f"{options} give {_in_words(*given, own[0])} in {_written(codec.rules)}; the model has "
+            f"{_in_words(*own, given[0])}"
+        )
+
+    def scores(self, encoded: Any) -> npt.NDArray[Any]:
         """Compute logits or Q-values of all actions."""
         tensors: Any = (
             {name: torch.from_numpy(piece) for name, piece in encoded.items()}
@@ -106,44 +142,112 @@ class Model:
         return scores
 
 
-def refuse_normalised(model: Any, encoding: Encoding) -> None:
-    """Check that a model was trained on an environment's own observations.
+class GreedyScores:
+    """Greedy policy of a model's scores, a `quincunx_env.core.policy.ValuedPolicy`.
 
-    Raises:
-        ValueError: if a wrapper has changed them.
+    It chooses the legal action of the highest score, the first of several. Unlike `quincunx_agents.ties.best` it
+    distinguishes scores that differ by rounding, because their unit is unknown: it plays as the library does that
+    trained the network.
     """
-    last = model._last_obs
-    if last is not None and not encoding.is_own(last):
-        raise ValueError(
-            "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
-            "name it as 'module:attribute', with a function that changes them, too"
-        )
+
+    def __init__(self, codec: EnvCodec, model: Model) -> None:
+        self.codec = codec
+        self.model = model
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal actions, int64 [n].
+
+        Raises:
+            NotFiniteError: if scores are NaN or too large, or no legal action has a finite one.
+        """
+        # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
+        scores = np.maximum(self._scores(observation, mask), np.finfo(np.float64).min)
+        chosen: Ints = np.where(mask, scores, -np.inf).argmax(axis=1)
+        return chosen
+
+    def action_values(
+        self, observation: Pieces, mask: Bools, rng: np.random.Generator
+    ) -> npt.NDArray[np.floating[Any]]:
+        """Return scores (logits or Q-values) of legal actions, float64 [n, A]. They are -inf for all others."""
+        return np.where(mask, self._scores(observation, mask), -np.inf)
+
+    def _scores(self, observation: Pieces, mask: Bools) -> npt.NDArray[np.float64]:
+        """Return scores of all joint actions, [n, A]."""
+        codec, rows, shown = self.codec, len(mask), mask
+        cards, cells = codec.factor_sizes
+        if codec.factored:
+            plays = mask[:, : cards * cells].reshape(rows, cards, cells)
+            shown = np.concatenate([plays.any(axis=2), plays.any(axis=1)], axis=1)
+        elif codec.hand:
+            shown = codec.hand.mask(mask)
+        pieces = {piece.name: observation[piece.name] for piece in codec.observer.pieces}
+        scores = self.model.scores(codec.with_mask(codec.encode(pieces), shown.astype(np.int8)))
+        if codec.factored:  # the best pair is the best card and the best cell
+            pairs = (scores[:, :cards, None] + scores[:, None, cards:]).reshape(rows, -1)
+            scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
+        elif codec.hand:
+            scores = codec.hand.by_card(scores, mask)
+        scores = scores.astype(np.float64)
+        ties.require_finite(np.where(mask, scores, -np.inf).max(axis=1))
+        return scores
 
 
-def read(path: Path, trust: bool) -> Model:
+def _is_own(codec: EnvCodec, observation: Any) -> bool:
+    """Return whether observations [n, ...] are unchanged by wrappers such as ``VecNormalize``."""
+    seen = observation if isinstance(observation, dict) else {"observation": observation}
+    if codec.encoder:
+        vector = seen["observation"]
+        return bool((codec.encoder.encode(codec.encoder.decode(vector)) == vector).all())
+    return not any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen.values())
+
+
+def _written(rules: Any) -> str:
+    """Return rules with the options that are not the default."""
+    if isinstance(rules, SeveralRules):
+        return " and ".join(map(_written, rules))
+    changed = {each.name: getattr(rules, each.name) for each in fields(rules)}
+    options = [f"{name}={value!r}" for name, value in changed.items() if value != getattr(type(rules)(), name)]
+    return f"{spec_of(rules).name}.Rules({', '.join(options)})"
+
+
+def _in_words(observations: spaces.Space[Any], actions: spaces.Space[Any], other: spaces.Space[Any]) -> str:
+    """Describe two spaces briefly. Of pieces only those are named that other observations have not."""
+    entries, others = (each.spaces if isinstance(each, spaces.Dict) else {"": each} for each in (observations, other))
+    different = {name: each for name, each in entries.items() if others.get(name) != each} or entries
+    shapes = ", ".join(f"{name} {each.dtype} {list(each.shape or ())}".strip() for name, each in different.items())
+    return f"observations {shapes} and actions {actions}"
+
+
+def read(file: PolicyFile) -> Model:
     """Read a saved model.
 
-    Args:
-        path: of the file.
-        trust: needed.
-
     Raises:
-        UntrustedFileError: without ``trust``; nothing has been unpickled then.
-        ValueError: if the file is damaged, not such a model, or of another algorithm.
+        UntrustedFileError: without trust; nothing has been unpickled then.
+        ValueError: if the file is damaged, not such a model, or of another algorithm, or if the options of its
+            environment are unknown.
     """
+    path = file.location
     try:
         algorithm = _algorithm(path)
     except Exception as error:  # zipfile raises anything for a damaged file
         raise _damaged(error) from error
     if algorithm not in ALGORITHMS:
         raise ValueError(f"it is a model of {algorithm}; models of PPO, A2C, DQN and MaskablePPO can be used")
-    if not trust:
+    if not file.trust:
         raise untrusted(path)
+    trained, encoding = read_options(path) if options_file(path).exists() else (None, file.encoding)
+    if encoding.observation is None:
+        raise ValueError(
+            f"the options of its environment are unknown: save it by quincunx_env.adapters.sb3.save(model, "
+            f"{path.name!r}), which writes {options_file(path).name}, or name them, as in PolicyFile({path.name!r}, "
+            "trust=True, observation='flat') or --observation flat"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("error", "Could not deserialize object")
-            return Model(ALGORITHMS[algorithm].load(path, device="cpu", custom_objects=TRAINING))
+            model = ALGORITHMS[algorithm].load(path, device="cpu", custom_objects=TRAINING)
+            return Model(model, trained, encoding)
     except Exception as error:  # anything that the file contains was executed
         raise _damaged(error) from error
 

@@ -2,7 +2,7 @@
 
 They need PyTorch, from the extras ``train`` and ``sb3``.
 
-- `PolicyNetwork`: logits and state value, for policy gradients; NumPy twin `quincunx_agents.networks.policy`.
+- `PolicyNetwork`: logits and state value, for policy gradients.
 - `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.
 - `GreedyPolicy`: argmax over the legal logits of a module.
 - `QuincunxMaskablePolicy`, `SB3PolicyAgent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Floats
-from quincunx_agents.quincunx.symmetries import mean_over_symmetries
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.registry import spec_of
@@ -23,14 +22,11 @@ class GreedyPolicy:
         logits: maps encoded observations, float32 [n, size], to logits [n, actions]; for a
             `quincunx_agents.torch.PolicyNetwork` its method `forward_actor`.
         observer: of the environment it was trained on.
-        symmetric: take the mean of the logits over the eight symmetries of the grid of Quincunx
-            (`quincunx_agents.quincunx.symmetries`), as `quincunx_agents.load` lets a policy network play.
     """
 
-    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer, symmetric: bool = False) -> None:
+    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer) -> None:
         self.logits = logits
         self.observer = observer
-        self.symmetric = symmetric
         self.encode: Callable[[Pieces], npt.NDArray[Any]] = observer.flatten
 
     def __call__(
@@ -45,15 +41,14 @@ class GreedyPolicy:
 
     def action_values(self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
         """Return the logits of legal actions, float32 [n, actions]. All others have -inf. It raises as a call does."""
-        logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
+        logits = self._logits_of(observation)
         ties.require_finite(logits[mask])
         return np.where(mask, logits, np.float32(-np.inf))
 
     def probabilities(self, game: Game) -> Floats:
         """Return the mover's probability of each play, in percent.
 
-        The network gives it for training, without a mean over symmetries. A heat map shows the best card of each cell:
-        ``render.to_svg(game, values=agent.probabilities(game))``.
+        A heat map shows the best card of each cell: ``render.to_svg(game, values=agent.probabilities(game))``.
 
         Args:
             game: the position, which stays as it is; not one in which Simpleton asks for an announcement.

@@ -1,26 +1,61 @@
 """The policy network and the value network in PyTorch, for training.
 
-Each has a twin that computes the same with NumPy alone, from the same weights under the same names:
-
-- `PolicyNetwork`: `quincunx_agents.networks.policy`. `quincunx_agents.torch.sb3_policy` and
-  `quincunx_agents.torch.rllib_module` let libraries train it.
-- `ValueNetwork`: `quincunx_agents.networks.value`. ``train.td_lambda`` trains it.
+- `PolicyNetwork`: `quincunx_agents.torch.sb3_policy` and `quincunx_agents.torch.rllib_module` let libraries train it.
+- `ValueNetwork`: ``train.td_lambda`` trains it. `quincunx_agents.networks.value` computes the same with NumPy alone,
+  from the same weights under the same names.
 """
 
+import math
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats
-from quincunx_agents.networks.policy import PREVIEW_SCALE, PolicyWeights, card_features, count_scale, near_cells
+from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats, Ints
 from quincunx_agents.networks.value import VALUE_SCALE
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer
+from quincunx_env.quincunx.cards import CARDS, SUITS
+from quincunx_env.quincunx.grid import grid
 from quincunx_env.quincunx.padded import NO_CELL
+
+PREVIEW_SCALE = np.array([10, 1], np.float32)
+"""Divisors of points and draws in the preview; 10 points are the size of a usual play."""
+
+COUNT_SCALE_LIMIT = 100.0
+"""Largest divisor of a count: rounds do not come near the bound of points, 20,000."""
 
 RETURN_SCALE = 50.0
 """Points to one unit of the critic's output. Not tuned: the order of a round's score."""
+
+
+def card_features(num_cards: int) -> Floats:
+    """Return value, rank (one-hot) and suits of cards, float32 [num_cards + 2, F].
+
+    The last feature is 1 for a place off the grid. The last row is an empty cell and the last but one a place off the
+    grid, so that `EMPTY` and `NO_CELL` index them.
+    """
+    ranks = "A23456789PCX"
+    suits = range(len(SUITS))
+    rows = [
+        [1.0, card.value / 10.0, *(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in suits), 0.0]
+        for card in CARDS[:num_cards]
+    ]
+    nothing = [0.0] * (len(rows[0]) - 1)
+    return np.array([*rows, [*nothing, 1.0], [*nothing, 0.0]], np.float32)
+
+
+def near_cells(num_cells: int) -> Ints:
+    """Return the cells one and two away in row and column, int64 [cells, 8]. Places off the grid are ``num_cells``."""
+    square = grid(math.isqrt(num_cells))
+    distances = (-2, -1, 1, 2)
+    return np.array([square.line(cell, 0, distances) + square.line(cell, 1, distances) for cell in range(num_cells)])
+
+
+def count_scale(observer: Observer) -> Floats:
+    """Return divisors of an observation's counts, float32 [counts]: their bounds up to `COUNT_SCALE_LIMIT`."""
+    return np.array([min(high, COUNT_SCALE_LIMIT) for _, _, high in observer.counts.values()], np.float32)
 
 
 class Plays(NamedTuple):
@@ -94,7 +129,6 @@ class PolicyNetwork(nn.Module):
             raise ValueError(f"the network needs the preview, and Quincunx without Simpleton; got {observer.rules}")
         self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
         (self.cards, self.cells), self.depth = observer.factors, depth
-        self.rules = observer.rules
         self.register_buffer("features", torch.from_numpy(card_features(self.cards)), persistent=False)
         self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
         self.register_buffer("preview_scale", torch.from_numpy(PREVIEW_SCALE), persistent=False)
@@ -160,10 +194,7 @@ class PolicyNetwork(nn.Module):
         of_near, of_best = self.cell_encoder.weight.split([places * depth, best_of_cell.shape[1]], dim=1)
         table = embedded @ of_near.view(-1, places, depth).permute(1, 2, 0)  # [places, cards, code]
         rows = near % len(embedded) + len(embedded) * torch.arange(places, device=near.device)
-        if torch.compiler.is_compiling():  # in an export, where ONNX would need a loop for bags
-            codes: Tensor = table.flatten(0, 1)[rows].sum(1)
-        else:
-            codes = nn.functional.embedding_bag(rows, table.flatten(0, 1), mode="sum")
+        codes: Tensor = nn.functional.embedding_bag(rows, table.flatten(0, 1), mode="sum")
         return codes + nn.functional.linear(best_of_cell, of_best, self.cell_encoder.bias)
 
     def plays(self, observation: Tensor, position: Position) -> Plays:
@@ -205,18 +236,6 @@ class PolicyNetwork(nn.Module):
     def forward_critic(self, observation: Tensor) -> Tensor:
         """Return the values alone, [B, 1]."""
         return self.state_value(self.encode(observation))
-
-    def trained(self) -> PolicyWeights:
-        """Return a copy of the weights for inference with `quincunx_agents.networks.policy`.
-
-        Raises:
-            ValueError: for a network of padded observations, which inference with NumPy does not support.
-        """
-        if self.slices["form"] != slice(0, 0):
-            raise ValueError("a network of padded observations cannot be written: a weights file holds one variant")
-        return PolicyWeights(
-            {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
-        )
 
 
 def _best(points: Tensor, draws: Tensor) -> Tensor:

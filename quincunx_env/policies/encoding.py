@@ -1,0 +1,63 @@
+"""Options of a model's environment, and their file.
+
+The file is JSON and lies beside the model of another library.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from quincunx_env.core.rules import BaseRules, SeveralRules
+from quincunx_env.registry import GAMES, spec_of
+from quincunx_env.utils.files import write_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding:
+    """Options of an environment that shape its observations and actions.
+
+    All but ``observation`` have the environments' defaults.
+    """
+
+    observation: Literal["pieces", "flat", "float32"] | None = None
+    """models without a JSON file beside them: option of the environment in training"""
+    actions: Literal["joint", "hand", "factored"] = "joint"
+    """models without a JSON file, as the next three"""
+    preview: bool = False
+    """environment with the preview"""
+    padded: bool = False
+    """environment with padded observations"""
+    mask_in: Literal["info", "obs", "both"] = "info"
+    """place of the mask"""
+
+
+def options_file(model: Path) -> Path:
+    """Return the path of the JSON file beside a model."""
+    return model.with_suffix(".json")
+
+
+def write_options(model: Path, rules: BaseRules | SeveralRules, encoding: Encoding) -> None:
+    """Write the options of a model's environment beside the model, atomically."""
+    each = [asdict(one) for one in rules] if isinstance(rules, SeveralRules) else asdict(rules)  # type: ignore[call-overload]
+    content = {"game": spec_of(rules).name, "rules": each, **asdict(encoding)}
+    write_text(options_file(model), json.dumps(content, indent=2) + "\n")
+
+
+def read_options(model: Path) -> tuple[BaseRules | SeveralRules, Encoding]:
+    """Read what `write_options` wrote. Missing options have their defaults.
+
+    Raises:
+        ValueError: if the file cannot be read, or holds anything else.
+    """
+    path = options_file(model)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        make, rules = GAMES[content.pop("game")].Rules, content.pop("rules")
+        several = SeveralRules(make(**each) for each in rules) if isinstance(rules, list) else make(**rules)
+        return several, Encoding(**content)
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path.name} beside it does not hold the options of its environment ({type(error).__name__}: {error}): "
+            "write it again, or delete it and name the options"
+        ) from error
