@@ -1,6 +1,5 @@
 """Training on a cluster, started from the command line, continues when a node is lost, and loses no checkpoint."""
 
-import itertools
 import json
 import os
 import pickle
@@ -113,22 +112,14 @@ def test_training_continues_when_a_node_is_lost(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
-def test_speed_when_a_node_is_lost(game: str, cluster: Any, lose: Callable[[], None], tmp_path: Path) -> None:
-    """`make test-rllib ARGS="-m slow -rP"` prints a table for the documentation."""
+def test_a_node_that_joins_takes_over_the_env_runners(
+    game: str, cluster: Any, lose: Callable[[], None], tmp_path: Path
+) -> None:
     flags = f"{GAMES[game][0]} --num-envs-per-env-runner 32 --batch-size 768 --promote-every 1000"
     with running(cluster, tmp_path, flags) as run:
         run.wait_for_further(1)  # the first iteration waits for the processes to start
-        print(f"\n| {game} | env runners | iterations | seconds each: median (least to most) | steps/s |")
-        for phase in ("two nodes", "one is lost", "one joins"):
-            if phase == "one is lost":
-                lose()
-            if phase == "one joins":
-                add_node(cluster)
-                run.wait(lambda: run.env_runners == 3)
-            begun = len(run.written) - 1
-            run.wait_for_further(8)
-            steps, times = zip(*[*run.written.values()][begun:], strict=True)
-            took = sorted(end - start for start, end in itertools.pairwise(times))
-            speed = (steps[-1] - steps[0]) / (times[-1] - times[0])
-            spread = f"{took[len(took) // 2]:.1f} ({took[0]:.1f} to {took[-1]:.1f})"
-            print(f"| {phase} | {run.env_runners} | {len(took)} | {spread} | {speed:,.0f} |")
+        lose()
+        run.wait_for_further(8)
+        add_node(cluster)
+        run.wait(lambda: run.env_runners == 3)
+        run.wait_for_further(8)
