@@ -31,7 +31,10 @@ LAYERS = {package: layers(package) for package in ("quincunx_env", "quincunx_age
 """Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""
 
 ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "policies"}
-"""The part of `quincunx_env` that agents are built on; models of libraries need its adapters and environments, too."""
+"""The part of `quincunx_env` that agents are built on."""
+
+ALSO = {"torch": {"adapters"}, "files": {"envs"}}
+"""Further parts of it that a subpackage of `quincunx_agents` uses."""
 
 GAMES = {"quincunx", "spiral"}
 """Subpackages that know nothing of each other, in either package."""
@@ -179,7 +182,7 @@ def test_environments_do_not_know_agents_and_agents_know_the_engines_alone(modul
         if module.package == "quincunx_env":
             assert name[0] != "quincunx_agents", f"{module} imports {'.'.join(name)}: name policies by entry points"
         elif name[0] == "quincunx_env":
-            allowed = ENGINES | ({"adapters", "envs"} if module.layer in ("torch", "files") else set())
+            allowed = ENGINES | ALSO.get(module.layer, set())
             assert name[1] in allowed, f"{module} imports {'.'.join(name)}"
 
 
