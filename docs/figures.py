@@ -24,7 +24,7 @@ from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.utils.markdown import markdown_table
 from tests.clients.clients import FLAT, MASKABLE_PPO, MASKED, TIANSHOU_MASKED, TORCHRL_PPO
-from train.common.model_card import VARIANTS, percent
+from train.common.tables import VARIANTS, percent
 from train.td_lambda.results import RESULTS, minutes, reached, seeds, stored_runs
 from train.td_lambda.settings import SETTINGS
 

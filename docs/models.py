@@ -8,7 +8,7 @@ from typing import Any
 import quincunx_agents.networks
 from quincunx_agents.networks.value import shipped
 from quincunx_env.utils.markdown import markdown_table
-from train.common.model_card import (
+from train.common.tables import (
     MULTIPLAYER,
     SOLITAIRE,
     VARIANTS,
@@ -49,8 +49,8 @@ deal as the unit.
 ## Training
 
 {training}
-Three of the networks were trained by a script that is not part of this repository: by expert iteration (Anthony et al.
-2017), in which a network learns from a search. It began with another network, whose training is not counted.
+Three of the networks were trained by a script that is not part of this repository. In expert iteration a network learns
+from a search (Anthony et al. 2017). The training of the network with which it began is not counted.
 
 Games with options: the share of the games that were played with options of the rules drawn at random. Processor time
 is the sum over processes, each on one core of an x86_64 machine. All games were dealt from the domain `play`. No games

@@ -11,7 +11,7 @@ With several players the learner has one seat of each game, in turn. A member of
 ``--opponents``, or a past snapshot of the learner. `train.td_lambda` uses the same pool and is stronger.
 
 A run writes to ``runs/<name>``: the model ``model.zip``, and the options of its environment, ``model.json``. At the end
-it writes ``<name>.json`` and a model card with results, ``learning_curve.png`` and ``games/``. The model is a policy:
+it writes ``<name>.json`` and ``results.md`` with results, ``learning_curve.png`` and ``games/``. The model is a policy:
 ``quincunx evaluate runs/mine/model.zip --trust``. Loading it unpickles it: trust only your own. Evaluations during
 training use ``validation`` deals, the final figures ``benchmark`` deals, which nothing else uses.
 """

@@ -15,8 +15,8 @@ With several players the league has a fixed number of places, all taken by the i
 replaces the member that it beats most often.
 
 A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``) and ``tensorboard/``. At the end it
-writes ``<name>.json``, a model card with results on ``benchmark`` deals, and ``learning_curve.png``. The network is in
-the last checkpoint, from which ``RLModule.from_checkpoint`` of RLlib reads it.
+writes ``<name>.json`` and ``results.md`` with results on ``benchmark`` deals, and ``learning_curve.png``. The network
+is in the last checkpoint, from which ``RLModule.from_checkpoint`` of RLlib reads it.
 """
 
 from collections.abc import Iterable

@@ -112,11 +112,10 @@ def test_a_run_leaves_its_results(finished: Path) -> None:
     assert list((folder / "tensorboard").iterdir())
     assert "| tiny | 50 |" in (finished / "tiny.txt").read_text()
     assert not list(folder.glob(".*")), "no unfinished file stays behind"
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "\n# tiny\n" in card
-    assert f"| tiny | 50 | {results['tiny']['mean']:.1f} | " in card
-    assert "![learning curve](learning_curve.png)" in card
-    assert "python -m train.ppo" in card
+    table = (folder / "results.md").read_text(encoding="utf-8")
+    assert f"| tiny | 50 | {results['tiny']['mean']:.1f} | " in table
+    assert table in (finished / "tiny.txt").read_text()
+    assert facts["command"].startswith("python -m train.ppo")
 
 
 @pytest.mark.usefixtures("finished")
@@ -300,8 +299,8 @@ def test_a_learner_plays_policies_and_its_snapshots(finished: Path) -> None:
     agent = PolicyFile(str(folder / "model.zip"), trust=True)
     played = strength(agent, "greedy", DUEL["rules"], DUEL["test_deals"], "benchmark")
     assert facts["benchmark"] == results("duel") == {"3-corners": played}
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "| 3 players, corners | `greedy` | 4 |" in card
+    table = (folder / "results.md").read_text(encoding="utf-8")
+    assert "| 3 players, corners | `greedy` | 4 |" in table
     assert "| 3 players, corners | `greedy` | 4 |" in (finished / "duel.txt").read_text()
 
 

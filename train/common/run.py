@@ -1,10 +1,10 @@
-"""Training runs: folder, schedule, checkpoints, history, learning curve, results, model card.
+"""Training runs: folder, schedule, checkpoints, history, learning curve, results.
 
 A script gives the options and a `Learner`, and learns. The files of a run are in ``runs/<name>``:
 
 - ``checkpoint.pt``, from which ``--resume`` continues exactly; ``tensorboard/``
 - the weights, at every checkpoint: ``<name>.safetensors``, or ``model.zip`` with ``model.json``
-- at the end ``<name>.json``: command, versions, history and results; from it ``README.md``, the model card
+- at the end ``<name>.json``: command, versions, history and results; ``results.md``: the results as a table
 - ``learning_curve.png`` and ``.csv``; ``games/``: the games of the final evaluation
 """
 
@@ -35,8 +35,8 @@ from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import BASELINES, Figures, strength, strengths
-from train.common.model_card import results_table, write_model_card
 from train.common.options import RunOptions, ScheduleOptions
+from train.common.tables import results_table
 from train.common.timer import PhaseTimer
 
 MAY_CHANGE = ("resume", "progress", "eval_every", "eval_deals", "test_deals", "checkpoint_every")
@@ -204,30 +204,31 @@ def report(
         facts: ``steps``, ``seconds`` by phase, and ``validation``, the history, with further facts of the script.
 
     Returns:
-        facts: of the model card.
+        facts: with command, arguments, versions and results.
     """
     folder, against, first = arguments.folder, arguments.against, next(iter(variants.values()))
     games = folder / "games"
     games.mkdir(exist_ok=True)
-    card = provenance(script, arguments) | facts
-    card["seconds"] = {phase: round(spent, 1) for phase, spent in facts["seconds"].items()}
-    card["benchmark"] = strengths(
+    made = provenance(script, arguments) | facts
+    made["seconds"] = {phase: round(spent, 1) for phase, spent in facts["seconds"].items()}
+    made["benchmark"] = strengths(
         agent, against, variants, arguments.test_deals, "benchmark", games, arguments.progress
     )
     if first.num_players == 1:
-        card["baselines"] = {
+        made["baselines"] = {
             name: strength(name, against, first, arguments.test_deals, "benchmark") for name in BASELINES
         }
-    write_json(folder / f"{arguments.name}.json", card)
+    write_json(folder / f"{arguments.name}.json", made)
     draw_curve(arguments, variants, facts["validation"])
-    write_model_card(folder, arguments.name, card)
-    print(results_table(card, arguments.name))
+    table = results_table(made, arguments.name)
+    write_atomically(folder / "results.md", lambda path: path.write_text(f"{table}\n", encoding="utf-8"))
+    print(table)
     written = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.name.startswith("."))
     print(f"\nWritten to {folder}: {', '.join(written)}\n")
     if arguments.weights.exists():  # some scripts keep none
         print("Next, evaluate it on more deals, play with it, and see its action values as heat maps:\n")
         print(*(f"    {command}" for command in next_commands(arguments, variants)), sep="\n")
-    return card
+    return made
 
 
 def draw_curve(arguments: RunOptions, variants: Mapping[str, BaseRules], history: list[dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ and the target network evaluates it (van Hasselt et al. 2016). Transitions are k
 observation once. In the autoreset mode ``SAME_STEP`` the next observation of a game follows in the next step; after the
 end of an episode none is needed.
 
-A run writes to ``runs/<name>``: ``<name>.json`` and a model card with results, ``learning_curve.png`` and ``games/``.
+A run writes to ``runs/<name>``: ``<name>.json`` and ``results.md`` with results, ``learning_curve.png`` and ``games/``.
 It keeps no weights, and cannot be resumed.
 """
 

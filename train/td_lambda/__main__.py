@@ -9,7 +9,7 @@ Settings, with results on benchmark deals and processor time:
 
 {settings}
 
-A run writes to ``runs/<name>``: the weights ``<name>.safetensors``, ``<name>.json`` and a model card with results,
+A run writes to ``runs/<name>``: the weights ``<name>.safetensors``, ``<name>.json`` and ``results.md`` with results,
 ``learning_curve.png``, ``games/`` and ``tensorboard/``. Evaluations during training use ``validation`` deals, the final
 figures ``benchmark`` deals.
 """

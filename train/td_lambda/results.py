@@ -12,7 +12,7 @@ import numpy as np
 
 from quincunx_agents.networks.value import WEIGHTS
 from quincunx_env.arena.statistics import Estimate
-from train.common.model_card import VARIANTS
+from train.common.tables import VARIANTS
 from train.td_lambda.settings import SETTINGS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "training"
