@@ -116,7 +116,12 @@ class Comparison:
         self._same(row, "legal cells", {self._places[legal] for legal in game.legal_cells()}, reference.legal())
         if self.count_events:
             options = {"solitaire": rules.num_players == 1, "pawns": rules.pawns, "flush": rules.flush}
-            self.events.update(scorer.events(reference.board, place, NAMES[card], **options))
+            found, lines = scorer.events(reference.board, place, NAMES[card], **options), scored.threes + scored.straights
+            assert ("two or more lines" in found) == (len(lines) >= 2)
+            assert ("pair across a three" in found) == bool(scored.pairs and scored.threes)
+            assert ("power play with many cards" in found) == (scored.power_cards >= 6)
+            assert ("three draws" in found, "four draws" in found) == (scored.draw_count == 3, scored.draw_count == 4)
+            self.events.update(found)
         return scored
 
     def _compare_with_reference(self, row: int) -> None:
