@@ -14,7 +14,6 @@ import pytest
 from quincunx_env import spiral
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.batch import BaseBatch
-from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
@@ -155,11 +154,6 @@ def random_action(game: Game | spiral.Game, rng: random.Random) -> int:
         announced = rng.choice((points, points + rng.randint(-5, 5), rng.randint(-64, 319)))
         return rules.num_plays_encoded + 64 + announced
     return rng.choice(game.legal_cards()) * rules.num_cells + rng.choice(game.legal_cells())
-
-
-def empty_cells(game: Game) -> list[int]:
-    """Cells that hold no card."""
-    return [cell for cell in range(game.rules.num_cells) if game.board[cell] == EMPTY]
 
 
 def same(one: Any, other: Any, where: str = "") -> None:

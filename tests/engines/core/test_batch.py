@@ -1,4 +1,4 @@
-"""Batches of both games: rows do not affect each other, illegal actions change nothing, and deals.
+"""Batches of both games: rows, illegal actions, which change nothing, and deals.
 
 The comparison with plain games and with the reference scorers stands beside each game, in ``test_comparison``.
 """
@@ -25,9 +25,7 @@ from quincunx_env.registry import spec_of
 from tests.variants import (
     COVERING,
     EVERY_GAME,
-    FEW,
     MINI,
-    MIXED,
     ONE_OF_EACH,
     SOME_SPIRAL,
     SPIRAL,
@@ -43,60 +41,12 @@ from tests.variants import (
 AnyBatch = BaseBatch[Any, Any]
 
 
-# --- Rows do not affect each other -----------------------------------------------------------------------------------
+# --- Rows ------------------------------------------------------------------------------------------------------------
 
 
 def rows_of(batch: AnyBatch, rows: list[int]) -> dict[str, npt.NDArray[Any]]:
     """The state of some rows."""
     return {name: array[rows] for name, array in batch.get_state().items() if name not in ("version", "rules")}
-
-
-@by_name({**MIXED, **SPIRAL})
-def test_a_row_does_not_depend_on_its_neighbours(rules: BaseRules) -> None:
-    """One game alone, and in the middle of others that are other games, play otherwise and end at other times."""
-    rng = np.random.default_rng(3)
-    alone, crowd = new_batch(rules, 1), new_batch(rules, 5)
-    alone.reset(seed=[77])
-    crowd.reset(seed=[5, 6, 77, 0, 8])
-    while not alone.over[0]:
-        action = legal_actions(alone, rng)
-        actions = legal_actions(crowd, rng)
-        actions[2] = action[0]
-        for name in ("mask", *(("card_mask", "cell_mask") if isinstance(rules, Rules) else ())):
-            assert np.array_equal(getattr(crowd, name)[2], getattr(alone, name)[0])
-        gains = crowd.step(actions)
-        assert np.array_equal(gains[2], alone.step(action)[0])
-        if rng.random() < 0.1:
-            crowd.reset(rows=[1, 4])
-        same(rows_of(alone, [0]), rows_of(crowd, [2]))
-
-
-@by_name({**FEW, **SOME_SPIRAL})
-def test_steps_in_some_rows_leave_the_others_alone(rules: BaseRules) -> None:
-    batch = in_the_middle(rules, steps=4)
-    before = batch.get_state()
-    actions = legal_actions(batch, np.random.default_rng(0))
-    gains = batch.step(actions[[3, 1]], np.array([3, 1]))
-    whole = batch.fork(range(5))
-    whole.set_state(before)
-    assert np.array_equal(whole.step(actions)[[3, 1]], gains)
-    same(rows_of(batch, [1, 3]), rows_of(whole, [1, 3]))
-    whole.set_state(before)
-    same(rows_of(batch, [0, 2, 4]), rows_of(whole, [0, 2, 4]))
-
-
-@by_name({**ONE_OF_EACH, **SOME_SPIRAL})
-def test_finished_games_stay_as_they_are(rules: BaseRules) -> None:
-    batch = in_the_middle(rules, steps=100)
-    assert batch.over.all()
-    assert not batch.mask.any()
-    if isinstance(rules, Rules):
-        assert not batch.card_mask.any()
-        assert not batch.cell_mask.any()
-    before = batch.get_state()
-    assert not batch.step([0, -1, 7, 10**6, 3]).any()
-    assert not batch.is_legal([0, -1, 7, 10**6, 3]).any()
-    same(before, batch.get_state())
 
 
 @by_name(ONE_OF_EACH)
@@ -114,37 +64,6 @@ def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
         for method in (batch.to_game, batch.deals):
             with pytest.raises(ValueError, match=r"row 0 has no deal yet|row must be an integer from 0 to 2, got"):
                 method(row)
-
-
-@by_name(FEW)
-def test_many_plays_are_valued_at_once(rules: Rules) -> None:
-    """Thousands of plays, legal or not, of any game in any order, have the values that they have one by one."""
-    batch, rng = in_the_middle(rules, steps=6), np.random.default_rng(0)
-    games = [batch.to_game(row) for row in range(5)]
-    rows = rng.integers(0, 5, 3000)
-    cards = rng.choice(rules.deck, 3000)
-    cells = np.where(batch.board[rows, :-1] < 0, rng.random((3000, rules.num_cells)), -1).argmax(axis=1)
-    points, draws = batch.value(cards, cells, rows)
-    plays = zip(rows.tolist(), cards.tolist(), cells.tolist(), strict=True)
-    expected = [games[row].value(card, cell) for row, card, cell in plays]
-    assert [*zip(points.tolist(), draws.tolist(), strict=True)] == expected
-
-
-@by_name({name: SPIRAL[name] for name in ("spiral-play-1", "spiral-play+fifteens-2")})
-def test_many_cards_are_valued_at_once(rules: BaseRules) -> None:
-    batch, rng = in_the_middle(rules), np.random.default_rng(0)
-    games: list[Any] = [batch.to_game(row) for row in range(5)]
-    rows, cards = rng.integers(0, 5, 300), rng.integers(0, 52, 300)
-    scores = [games[row].score(card) for row, card in zip(rows, cards, strict=True)]
-    assert batch.value(cards, rows).tolist() == [[score.row.points, score.column.points] for score in scores]
-
-
-@by_name(ONE_OF_EACH)
-def test_every_action_is_judged_at_once(rules: BaseRules) -> None:
-    batch = in_the_middle(rules, steps=5)
-    batch.forfeit([2])
-    rows, actions = np.repeat(np.arange(5), rules.num_actions), np.tile(np.arange(rules.num_actions), 5)
-    assert (batch.is_legal(actions, rows) == batch.mask.reshape(-1)).all()
 
 
 @by_name({**ONE_OF_EACH, **SOME_SPIRAL})
@@ -248,6 +167,9 @@ def test_fork_repeats_and_picks_rows(rules: BaseRules) -> None:
     play_on(fork)
     same(before, batch.get_state())
     assert batch.fork(2).num_games == 1
+    for k in (0, -1, 1.5, "2", True):
+        with pytest.raises(ValueError, match="k must be an integer from 1 to"):
+            batch.fork([0], k)  # type: ignore[arg-type]
 
 
 def test_a_forfeit_of_a_finished_solitaire_changes_nothing() -> None:
@@ -364,17 +286,6 @@ def test_games_of_a_row_follow_each_other(rules: BaseRules) -> None:
     assert batch.game.tolist() == [0, 2, 0, 0]
 
 
-@by_name({**MIXED, **SOME_SPIRAL})
-def test_a_reset_leaves_nothing_of_the_game_before(rules: BaseRules) -> None:
-    """Whether that one had just begun, waited for an announcement, was in a later round, or over."""
-    fresh = new_batch(rules, 5)
-    fresh.reset(seed=70)
-    for steps in (3, 8, 30, 200):
-        batch = in_the_middle(rules, steps=steps)
-        batch.reset(seed=70)
-        same(batch.get_state(), fresh.get_state())
-
-
 @by_name(ONE_OF_EACH | SOME_SPIRAL)
 def test_every_row_plays_the_deals_of_its_seed_whatever_was_reset_before(rules: BaseRules) -> None:
     """Decks of next games are shuffled ahead; new seeds, given deals, snapshots and copies must not find old ones."""
@@ -419,18 +330,6 @@ def test_an_interrupted_shuffle_is_made_up_for(monkeypatch: pytest.MonkeyPatch) 
     for each in (batch, other):
         each.reset()
     same(batch.get_state(), other.get_state())
-
-
-def test_without_any_seed_games_differ() -> None:
-    one, other = Batch(Rules(), 50), Batch(Rules(), 50)
-    one.reset()
-    other.reset()
-    seeds = one.seed.tolist()
-    assert min(seeds) >= 0
-    assert len({*seeds, *other.seed.tolist()}) == 100
-    assert not one.game.any()
-    one.reset(rows=[1])
-    assert (one.seed.tolist(), one.game.tolist()) == (seeds, [row == 1 for row in range(50)]), "and go on from there"
 
 
 @by_name({"quincunx": Rules(num_players=2, match=True), "spiral": SPIRAL["spiral-end-2"]})

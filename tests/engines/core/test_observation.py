@@ -1,4 +1,7 @@
-"""Observations: their contents, alike from both engines and in both encodings, and nothing that a seat cannot see."""
+"""Observations: their contents, alike from both engines and in both encodings.
+
+`tests.envs.test_leak` tests that they contain nothing that a seat cannot see.
+"""
 
 import random
 from itertools import product
@@ -8,10 +11,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from quincunx_env import Deal, Game, Observer, Rules, spiral
+from quincunx_env import Deal, Game, Observer, Rules
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, PLAY_POINTS_MAX, PLAY_POINTS_MIN
-from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.registry import make_observer
 from tests.reference_game import NAMES, ReferenceGame
 from tests.reference_scorer import EXTENDED_DECK, penalty
 from tests.variants import (
@@ -184,69 +187,6 @@ def test_preview_is_the_value_of_every_legal_play(rules: Rules) -> None:
             same(observer.observe(game, seat)["preview"], expected)
             nonzero += np.count_nonzero(expected, axis=(0, 1))
     assert (nonzero > 0).all(), "points and draws should have been seen"
-
-
-# --- Nothing else ----------------------------------------------------------------------------------------------------
-
-
-def left_over(game: Game | spiral.Game) -> list[int]:
-    """The cards of this round that are in no hand and not on the board: the pile from the top, or those face down."""
-    return list(game.pile) if isinstance(game, Game) else sorted({*range(52)} - {*game.deals[game.round].cards})
-
-
-def hide(game: Any, seat: int, rng: random.Random) -> tuple[Any, ...]:
-    """Other deals in the same information set of a seat.
-
-    The cards that it cannot see are permuted, and later rounds are shuffled.
-    """
-    rules = game.rules
-    hidden = left_over(game)
-    for other in range(rules.num_players):
-        hidden += game.hand(other) if other != seat else ()
-    changed = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
-    now = spec_of(rules).Deal.of_cards(rules, [changed.get(card, card) for card in game.deals[game.round].cards])
-    later = [
-        spec_of(rules).Deal.of_cards(rules, rng.sample(rules.deck, len(rules.deck)))
-        for _ in game.deals[game.round + 1 :]
-    ]
-    return (*game.deals[: game.round], now, *later)
-
-
-@every_game
-def test_hidden_cards_change_no_byte_of_an_observation(rules: BaseRules) -> None:
-    """The same actions on deals that differ only in what a seat cannot see look the same to it, in both engines.
-
-    What is hidden does differ, and the seats that hold it see that.
-    """
-    observer, rng = make_observer(rules, preview=True), random.Random(SEED)
-    length = sum(1 for _ in positions(rules, SEED))
-    game, actions, different = new_game(rules, SEED), list[int](), 0
-    stops = {0, 1, length // 3, length // 2 + 1, 3 * length // 4, length - 2}
-    while True:
-        for seat in range(rules.num_players) if len(actions) in stops else ():
-            twins_deals = [hide(game, seat, rng) for _ in range(3)]
-            batch = new_batch(rules, 3)
-            batch.reset(deals=twins_deals)
-            twins = [type(game)(rules, deals) for deals in twins_deals]
-            for action in actions:
-                batch.step([action] * 3)
-                for twin in twins:
-                    twin.step(action)
-            seen = observer.flatten(observer.observe(game, seat)).tobytes()
-            rows = observer.flatten(observer.observe_batch(batch, np.full(3, seat)))
-            for twin, flat in zip(twins, rows, strict=True):
-                assert observer.flatten(observer.observe(twin, seat)).tobytes() == seen
-                assert flat.tobytes() == seen
-                for other in set(range(rules.num_players)) - {seat}:
-                    hands = [observer.observe(each, other)["hand"].tolist() for each in (twin, game)]
-                    assert (hands[0] != hands[1]) == (twin.hand(other) != game.hand(other))
-                    different += hands[0] != hands[1]
-                different += left_over(twin) != left_over(game)
-        if game.over:
-            break
-        actions.append(random_action(game, rng))
-        game.step(actions[-1])
-    assert different > 5
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])

@@ -15,9 +15,8 @@ from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer as AnyObserver
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.registry import make_observer
+from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.testing import assert_resample_consistent, assert_same_information_set
-from tests.engines.core.test_observation import hide, left_over
 from tests.variants import (
     BASES,
     COVERING,
@@ -51,6 +50,29 @@ def reach(rules: BaseRules, steps: int, seed: int = SEED) -> Any:
     for _ in range(steps):
         game.step(random_action(game, rng))
     return game
+
+
+def left_over(game: Game | spiral.Game) -> list[int]:
+    """The cards of this round that are in no hand and not on the board: the pile from the top, or those face down."""
+    return list(game.pile) if isinstance(game, Game) else sorted({*range(52)} - {*game.deals[game.round].cards})
+
+
+def hide(game: Any, seat: int, rng: random.Random) -> tuple[Any, ...]:
+    """Other deals in the same information set of a seat.
+
+    The cards that it cannot see are permuted, and later rounds are shuffled.
+    """
+    rules = game.rules
+    hidden = left_over(game)
+    for other in range(rules.num_players):
+        hidden += game.hand(other) if other != seat else ()
+    changed = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
+    now = spec_of(rules).Deal.of_cards(rules, [changed.get(card, card) for card in game.deals[game.round].cards])
+    later = [
+        spec_of(rules).Deal.of_cards(rules, rng.sample(rules.deck, len(rules.deck)))
+        for _ in game.deals[game.round + 1 :]
+    ]
+    return (*game.deals[: game.round], now, *later)
 
 
 def assert_agrees(observer: AnyObserver, batch: Any, game: Any, seat: int) -> None:

@@ -116,7 +116,10 @@ class Comparison:
         self._same(row, "legal cells", {self._places[legal] for legal in game.legal_cells()}, reference.legal())
         if self.count_events:
             options = {"solitaire": rules.num_players == 1, "pawns": rules.pawns, "flush": rules.flush}
-            found, lines = scorer.events(reference.board, place, NAMES[card], **options), scored.threes + scored.straights
+            found, lines = (
+                scorer.events(reference.board, place, NAMES[card], **options),
+                scored.threes + scored.straights,
+            )
             assert ("two or more lines" in found) == (len(lines) >= 2)
             assert ("pair across a three" in found) == bool(scored.pairs and scored.threes)
             assert ("power play with many cards" in found) == (scored.power_cards >= 6)

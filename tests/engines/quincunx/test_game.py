@@ -1,4 +1,4 @@
-"""One game: properties of generated games, illegal actions, and copies."""
+"""One game: forfeits, illegal actions, and copies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from tests.reference_scorer import Cell
-from tests.variants import COMBINATIONS, MULTIPLAYER, SIMPLETON_AND_MATCH, VARIANTS, empty_cells, random_action
+from tests.variants import VARIANTS, random_action
 
 generated = settings(max_examples=60, deadline=None, derandomize=True)
 """Always the same games, so that a failure can be found again."""
@@ -53,114 +53,6 @@ def in_the_middle(rules: Rules, seed: int, steps: int) -> Game:
     return game
 
 
-# --- Properties ------------------------------------------------------------------------------------------------------
-
-Image = Callable[[Cell], Cell]
-
-
-def image_of(side: int, flip: bool, flop: bool, turn: bool) -> Image:
-    """One of the eight ways to lay a square on itself."""
-
-    def image(place: Cell) -> Cell:
-        row, column = place
-        if flip:
-            column = side - 1 - column
-        if flop:
-            row = side - 1 - row
-        return (column, row) if turn else (row, column)
-
-    return image
-
-
-@generated
-@given(st.sampled_from(list(COMBINATIONS.values())), seeds, st.booleans(), st.booleans(), st.booleans())
-def test_turning_and_mirroring_the_grid_leaves_scores_alone(
-    rules: Rules, seed: int, flip: bool, flop: bool, turn: bool
-) -> None:
-    """The same game on an image of the grid: legal cells, parts of scores, gains and totals are the images."""
-    grid, image = rules.grid, image_of(rules.grid.side, flip, flop, turn)
-    game, rng = Game.from_seed(rules, seed), random.Random(seed)
-    [deal] = game.deals
-    dealt = {image(place): card for place, card in zip(rules.setup.face_up, deal.face_up, strict=True)}
-    twin = Game(rules, Deal(tuple(dealt[place] for place in rules.setup.face_up), deal.hands, deal.pile))
-
-    def moved(cell: int) -> int:
-        return grid.cell(image(grid.place(cell)))
-
-    while not game.over:
-        assert sorted(map(moved, game.legal_cells())) == list(twin.legal_cells())
-        # Any card, wherever it may be, and any empty cell: legal or not, it has a value.
-        unseen = [card for card in rules.deck if card not in game.board]
-        for _ in range(4):
-            card, cell = rng.choice(unseen), rng.choice(empty_cells(game))
-            assert game.value(card, cell) == twin.value(card, moved(cell))
-            assert game.score(card, cell).parts == twin.score(card, moved(cell)).parts
-        card, cell = rng.choice(game.legal_cards()), rng.choice(game.legal_cells())
-        assert game.play(card, cell) == twin.play(card, moved(cell))
-    assert twin.over
-    assert (game.lost, game.totals) == (twin.lost, twin.totals)
-
-
-@generated
-@given(st.sampled_from([rules for rules in VARIANTS.values() if rules.start == "open"]), seeds)
-def test_every_legal_open_sequence_fills_exactly_a_square(rules: Rules, seed: int) -> None:
-    """The grid is full when 25 cards lie in a 5x5 square around the first; not before is there no legal cell."""
-    game, rng = Game.from_seed(rules, seed), random.Random(seed)
-    while not game.over:
-        before, round = list(game.board), game.round
-        laid = [rules.grid.place(cell) for cell, card in enumerate(before[:-1]) if card != EMPTY]
-        rows, columns = zip(*laid, strict=True)
-        assert max(rows) - min(rows) < 5
-        assert max(columns) - min(columns) < 5
-        assert game.pending or game.legal_cells()
-        pending = game.pending
-        action = random_action(game, rng)
-        cell = pending.cell if pending else action % rules.num_cells
-        game.step(action)
-        if (game.round != round or game.over) and (pending or not rules.simpleton):  # that was the last of 25 cards
-            rows, columns = zip(*laid, rules.grid.place(cell), strict=True)
-            assert len({*laid, rules.grid.place(cell)}) == 25
-            assert len(set(rows)) == len(set(columns)) == 5
-            assert (4, 4) in laid
-
-
-@generated
-@given(st.sampled_from(list((MULTIPLAYER | SIMPLETON_AND_MATCH).values())), seeds, st.booleans())
-def test_hands_of_several_players_never_run_out_early(rules: Rules, seed: int, avoid_draws: bool) -> None:
-    """Also if all seats avoid drawing: the hands dealt are enough to fill the grid."""
-    game, rng = Game.from_seed(rules, seed), random.Random(seed)
-    while not game.over:
-        if not game.pending:
-            assert game.legal_cards()
-        if avoid_draws and not game.pending:
-            cell = rng.choice(game.legal_cells())
-            card = min(game.legal_cards(), key=lambda card: game.value(card, cell)[1])
-            game.play(card, cell)
-        else:
-            game.step(random_action(game, rng))
-    assert not game.lost
-
-
-def test_a_solitaire_is_lost_when_the_hand_runs_out() -> None:
-    """1.5: after the play's draws, and before the grid is full. A lost or forfeited round has no winner."""
-    lost = finished = 0
-    for seed in range(60):
-        game, rng = Game.from_seed(Rules(), seed), random.Random(seed)
-        while not game.over:
-            assert game.hand(0)
-            game.step(random_action(game, rng))
-        assert game.lost == (game.ply < 12)
-        assert not (game.lost and game.hand(0))
-        assert game.winners == (() if game.lost else (0,))
-        assert to_json(game)["winners"] == [*game.winners]
-        lost += game.lost
-        finished += not game.lost
-    assert min(lost, finished) > 5
-    forfeited = Game.from_seed(Rules(), 0)
-    forfeited.forfeit()
-    assert forfeited.winners == ()
-
-
 @pytest.mark.parametrize("rules", [Rules(num_players=2), Rules(num_players=2, match=True)], ids=["round", "match"])
 def test_a_forfeit_among_several_decides_nothing(rules: Rules) -> None:
     game = Game.from_seed(rules, 0)
@@ -172,6 +64,9 @@ def test_a_forfeit_among_several_decides_nothing(rules: Rules) -> None:
     forfeited.forfeit()
     assert not forfeited.decided
     assert to_json(forfeited)["winners"] is None
+    alone = Game.from_seed(Rules(), 0)
+    alone.forfeit()
+    assert (alone.lost, alone.winners) == (True, ())
 
 
 # --- Illegal actions -------------------------------------------------------------------------------------------------
@@ -217,19 +112,6 @@ def test_errors_name_what_is_wrong_and_what_would_be_legal() -> None:
     for points in (0, 500):
         message = refused(game, lambda game, points=points: game.announce(points))  # type: ignore[misc]
         assert contains(message, "no announcement is due", "a card must be played first")
-
-
-TOUCHING = {"contact": Rules(edge_contact=True), "open": Rules(num_players=2, start="open")}
-
-
-@pytest.mark.parametrize("name", TOUCHING)
-def test_errors_name_the_cells_where_cards_touch(name: str) -> None:
-    rules = TOUCHING[name]
-    game = Game.from_seed(rules, 0)
-    far = next(cell for cell in empty_cells(game) if cell not in game.legal_cells())
-    message = refused(game, lambda game: game.play(game.legal_cards()[0], far))
-    legal = [rules.grid.place(cell) for cell in game.legal_cells()]
-    assert contains(message, str(rules.grid.place(far)), "must touch", f"legal cells are {legal}")
 
 
 def test_errors_of_announcements() -> None:

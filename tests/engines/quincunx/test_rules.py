@@ -373,18 +373,3 @@ def test_open_counts_through_the_reference_scorer(placement: Any, expected: list
         level = [cells | {cell} for cells in level for cell in scorer.legal_cells(cells, placement, side=99)]
         counts.append(len(level))
     assert counts == expected
-
-
-def test_open_counts_through_game() -> None:
-    level = [Game.from_seed(Rules(num_players=2, start="open"), 0)]
-    counts = []
-    for _ in WAYS:
-        counts.append(sum(len(game.legal_cells()) for game in level))
-        following = []
-        for game in level if len(counts) < len(WAYS) else ():
-            for cell in game.legal_cells():
-                twin = game.copy()
-                twin.play(twin.legal_cards()[0], cell)
-                following.append(twin)
-        level = following
-    assert counts == WAYS

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.spiral import Batch, Game, Observer, Rules
+from quincunx_env.spiral import Batch, Game, Rules
 from tests.reference_game import spiral_reference_game
 from tests.spiral_reference_scorer import DECK, Cell, score_play
 from tests.variants import legal_actions, same
@@ -28,8 +28,6 @@ class Comparison:
     def __init__(self, rules: Rules, num_games: int, seed: int) -> None:
         self.rules, self.seed, self.plays = rules, seed, 0
         self.rng = np.random.default_rng(seed)
-        self.observer = Observer(rules, preview=True)
-        self.dict_space, self.flat_space = self.observer.dict_space(), self.observer.flat_space()
         self.batch = Batch(rules, num_games)
         self.games = [Game.from_seed(rules, seed + row) for row in range(num_games)]
         self.references = [spiral_reference_game(rules, game.deals) for game in self.games]
@@ -99,17 +97,6 @@ class Comparison:
             assert [set(names(game.hand(seat))) for seat in (0, 1)] == list(reference.hands)
             best = max(reference.totals)
             assert game.winners == tuple(seat for seat in (0, 1) if reference.totals[seat] == best)
-
-    def look(self) -> None:
-        """What the seats observe lies in the spaces, in both engines alike."""
-        for seat in (0, 1):
-            rows = self.observer.observe_batch(self.batch, np.full(len(self.games), seat))
-            flat = self.observer.flatten(rows)
-            for row, game in enumerate(self.games):
-                seen = self.observer.observe(game, seat)
-                same({name: piece[row] for name, piece in rows.items()}, seen)
-                assert self.dict_space.contains(seen)
-                assert self.flat_space.contains(flat[row])
 
 
 def play_at_random(rules: Rules, num_games: int, plays: int, seed: int) -> None:
