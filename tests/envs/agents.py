@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from copy import deepcopy
-from itertools import product
 from typing import Any
 
 import pytest
@@ -15,17 +14,6 @@ SEED = 3_000
 
 Options = dict[str, Any]
 """Of an environment of Quincunx, or of the game that ``"game"`` names."""
-
-AXES: dict[str, tuple[Any, ...]] = {
-    "num_players": (2, 3, 4),
-    "start": ("corners", "open"),
-    "match": (False, True),
-    **dict.fromkeys(("excuse", "pawns", "flush", "simpleton"), (False, True)),
-    "reward": ("points", "margin", "outcome"),
-    "mask_in": ("obs", "info", "both"),
-}
-EVERYTHING: list[Options] = [dict(zip(AXES, values, strict=True)) for values in product(*AXES.values())]
-"""All combinations of these options: 1728."""
 
 OPTIONS: list[Options] = [
     {},
@@ -40,15 +28,6 @@ OPTIONS: list[Options] = [
     },
 ]
 """Options that between them cover every one of them."""
-
-SPIRAL_AXES: dict[str, tuple[Any, ...]] = {
-    **{"game": ("spiral",), "scoring": ("play", "end"), "fifteens": (False, True), "deals": (1, 2, 4)},
-    **{"reward": AXES["reward"], "mask_in": AXES["mask_in"], "preview": (False, True)},
-}
-SPIRAL_EVERYTHING: list[Options] = [
-    dict(zip(SPIRAL_AXES, values, strict=True)) for values in product(*SPIRAL_AXES.values())
-]
-"""All combinations of these options: 216."""
 
 SPIRAL_OPTIONS: list[Options] = [
     {"game": "spiral"},

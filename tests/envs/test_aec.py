@@ -2,8 +2,6 @@
 
 import random
 import warnings
-from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,16 +15,11 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import BaseWrapper, TerminateIllegalWrapper
 
 from quincunx_env import Deal, quincunx_v0
-from quincunx_env.envs.one_game import METADATA
 from quincunx_env.registry import make_observer
 from tests.envs.agents import (
-    AXES,
     EVERY_GAME_OPTIONS,
-    EVERYTHING,
     OPTIONS,
     SEED,
-    SPIRAL_AXES,
-    SPIRAL_EVERYTHING,
     SPIRAL_OPTIONS,
     Options,
     each,
@@ -42,13 +35,14 @@ from tests.variants import random_action, same
 # --- PettingZoo's own checks -----------------------------------------------------------------------------------------
 
 
-def check_with_pettingzoo(options: Options, seed: int = SEED) -> None:
+@each(EVERY_GAME_OPTIONS)
+def test_pettingzoo_finds_nothing_to_complain_about(options: Options) -> None:
     """`api_test` and `seed_test` over whole games; they find fault with dictionaries, and with nothing else."""
 
     def seeded() -> Any:
         env = new(options, wrapped=True)
         for seat, agent in enumerate(env.possible_agents):
-            env.action_space(agent).seed(seed + seat)
+            env.action_space(agent).seed(SEED + seat)
         return env
 
     with warnings.catch_warnings(record=True) as caught:
@@ -65,48 +59,12 @@ def check_with_pettingzoo(options: Options, seed: int = SEED) -> None:
         }
 
 
-@each(EVERY_GAME_OPTIONS)
-def test_pettingzoo_finds_nothing_to_complain_about(options: Options) -> None:
-    check_with_pettingzoo(options)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("players", "start", "match"), list(product(*list(AXES.values())[:3])))
-def test_pettingzoo_finds_nothing_in_any_combination(players: int, start: str, match: bool) -> None:
-    """All options together."""
-    for seed, options in enumerate(EVERYTHING):
-        if (options["num_players"], options["start"], options["match"]) == (players, start, match):
-            check_with_pettingzoo(options, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("deals", SPIRAL_AXES["deals"])
-@pytest.mark.parametrize("scoring", SPIRAL_AXES["scoring"])
-def test_pettingzoo_finds_nothing_in_any_combination_of_the_spiral_game(scoring: str, deals: int) -> None:
-    """All options together, `render_test` too."""
-    for seed, options in enumerate(SPIRAL_EVERYTHING):
-        if (options["scoring"], options["deals"]) == (scoring, deals):
-            check_with_pettingzoo(options, seed)
-            check_rendering(options, "ansi")
-
-
-def check_rendering(options: Options, *modes: str) -> None:
-    """`render_test` in these modes."""
-    # It looks for no mask in the infos.
-    lose_on_illegal = {"illegal": "lose"} if options.get("mask_in") == "info" else {}
-
-    def make_one(render_mode: str) -> Any:
-        env = new(options | lose_on_illegal | {"render_mode": render_mode}, wrapped=True)
-        env.unwrapped.metadata = env.metadata | {"render_modes": list(modes)}
-        return env
-
-    render_test(make_one)
-
-
 @each([{}, OPTIONS[1], SPIRAL_OPTIONS[2]])
 def test_pettingzoo_finds_what_it_renders(options: Options) -> None:
-    """Text, pictures and a window, in either game."""
-    check_rendering(options, *METADATA["render_modes"])
+    """`render_test` of text, pictures and a window, in either game."""
+    # It looks for no mask in the infos.
+    lose_on_illegal = {"illegal": "lose"} if options.get("mask_in") == "info" else {}
+    render_test(lambda render_mode: new(options | lose_on_illegal | {"render_mode": render_mode}, wrapped=True))
 
 
 # --- Agents and spaces -----------------------------------------------------------------------------------------------
@@ -283,17 +241,6 @@ def test_agents_that_do_not_exist_are_refused(agent: Any) -> None:
     for asked in (env.observe, env.observation_space, env.action_space):
         with pytest.raises(ValueError, match="agent must be one of player_0, player_1, got"):
             asked(agent)
-
-
-def test_the_state_changes_with_hidden_cards_and_observations_do_not() -> None:
-    """The order of the pile, which no agent knows."""
-    first, second = make({}), make({})
-    deal = first.game.deals[0]
-    first.reset(options={"deal": deal})
-    second.reset(options={"deal": replace(deal, pile=(deal.pile[1], deal.pile[0], *deal.pile[2:]))})
-    assert (first.state() != second.state()).sum() == 2, "two cards of the pile have changed places"
-    for agent in first.possible_agents:
-        same(first.observe(agent), second.observe(agent))
 
 
 def test_last_needs_a_reset() -> None:

@@ -56,29 +56,3 @@ def test_forks_are_copies_of_rows(options: dict[str, Any]) -> None:
     again = fork.step(actions[[3, 3, 0, 0]])
     same(again.rewards, step.rewards[[3, 3, 0, 0]])
     same(again.totals, step.totals[[3, 3, 0, 0]])
-
-
-def test_forks_take_a_mask() -> None:
-    """With ``k`` copies of each game that it selects."""
-    games, rng = BatchedGames(4, autoreset=False), np.random.default_rng(1)
-    position = games.reset(seed=9)
-    for _ in range(3):
-        position = games.step(choose(position, rng)).position
-    for mask in ([False, True, False, True], np.array([False, True, False, True])):
-        for k in (1, 2, 3):
-            same(games.fork(mask, k).get_state(), games.fork([1, 3], k).get_state())
-            assert games.fork(mask, k).position().observation.tolist() == [  # type: ignore[union-attr]
-                position.observation[row].tolist()  # type: ignore[index]
-                for row in (1, 3)
-                for _ in range(k)
-            ]
-
-
-@pytest.mark.parametrize("use", ["reset", "seeded reset", "fork"])
-def test_what_are_no_rows_is_refused(use: str) -> None:
-    games = BatchedGames(4)
-    games.reset(seed=9)
-    before = games.get_state()
-    with pytest.raises(ValueError, match="row"):
-        games.fork([4], 2) if use == "fork" else games.reset(100 if use == "seeded reset" else None, rows=[4])
-    same(games.get_state(), before)

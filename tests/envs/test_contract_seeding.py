@@ -39,6 +39,8 @@ def test_a_seed_names_a_series_of_games(case: Case) -> None:
         for number in range(2):
             driver.reset(SEED if number == 0 else None)
             assert dealt(driver) == seeded(driver, number)
+            rules = [driver.rules_of(SEED + row, number) for row in range(driver.rows)]
+            assert [game.rules for game in driver.games()] == rules
             assert identified(driver) == [(SEED + row, number) for row in range(driver.rows)]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import SyncVectorEnv
 
 from quincunx_env import BatchedGames, SolitaireEnv, SolitaireVectorEnv, TextEnv, VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.core.deal import draw
@@ -20,7 +19,7 @@ from quincunx_env.quincunx.padded import FORM
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 from quincunx_env.testing import assert_no_leak
-from tests.envs.drivers import SEVERAL, SEVERAL_ALONE, solitaire_vec_env, vs_opponents_vec_env
+from tests.envs.drivers import SEVERAL, SEVERAL_ALONE
 from tests.variants import same
 
 SEED = 40
@@ -47,46 +46,19 @@ def drawn_game(rules: list[Rules], seed: int, number: int) -> Game:
 ALONE: list[Callable[[], Any]] = [
     partial(SolitaireEnv, rules=SEVERAL_ALONE),
     partial(SolitaireVectorEnv, ROWS, rules=SEVERAL_ALONE),
-    partial(solitaire_vec_env, ROWS, rules=SEVERAL_ALONE),
-    lambda: SyncVectorEnv([lambda: SolitaireEnv(rules=SEVERAL_ALONE)] * ROWS),
 ]
 PLAYERS: list[Callable[[], Any]] = [
     partial(VsOpponentsEnv, **OPPONENTS),
     partial(VsOpponentsVectorEnv, ROWS, **OPPONENTS),
-    partial(vs_opponents_vec_env, ROWS, **OPPONENTS),
     partial(BatchedGames, ROWS, rules=TOGETHER),
 ]
 
 
 def games_of(env: Any) -> list[Any]:
     """The games that an environment plays."""
-    if type(env) is SyncVectorEnv:
-        singles: Any = env.envs
-        return [each.game for each in singles]
     if isinstance(env, SolitaireEnv | VsOpponentsEnv):
         return [env.game]
-    inner: Any = getattr(env, "envs", env)
-    return [inner.batch.to_game(row) for row in range(ROWS)]
-
-
-def seeded(env: Any) -> Any:
-    """Reset with the seed."""
-    if not hasattr(env, "env_method"):
-        return env.reset(seed=SEED)
-    env.seed(SEED)  # of stable-baselines3
-    return env.reset()
-
-
-@pytest.mark.parametrize("make", [*ALONE, *PLAYERS])
-def test_every_environment_draws_the_same_games(make: Callable[[], Any]) -> None:
-    """Rules and deals, of the first games and of the next ones."""
-    env = make()
-    seeded(env)
-    for number in range(4):
-        for row, game in enumerate(games_of(env)):
-            expected = drawn_game(SEVERAL_ALONE if make in ALONE else TOGETHER, SEED + row, number)
-            assert (game.rules, game.deals) == (expected.rules, expected.deals)
-        env.reset()
+    return [env.batch.to_game(row) for row in range(ROWS)]
 
 
 @pytest.mark.parametrize(("reward", "actions"), [("points", "joint"), ("margin", "hand"), ("outcome", "joint")])
@@ -120,7 +92,7 @@ def test_batched_games_are_plain_games(reward: Any, actions: Any) -> None:
         assert envs.get_state()["rules_index"].tolist() == [TOGETHER.index(game.rules) for game in plain]
 
 
-@pytest.mark.parametrize("make", [*ALONE[:2], *PLAYERS[:2], PLAYERS[3]])
+@pytest.mark.parametrize("make", [*ALONE, *PLAYERS])
 def test_rules_are_chosen_at_reset(make: Callable[[], Any]) -> None:
     """As they are or as a mapping, for all games or for each, with their deals; the next games draw again."""
     env, rules = make(), SEVERAL_ALONE if make in ALONE else TOGETHER

@@ -180,15 +180,6 @@ def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> Non
     assert float(means["value"]) > float(means["greedy"])
 
 
-def test_the_welcome_names_agents_and_extras(installed: Installed) -> None:
-    text = installed.run("-m", "quincunx_env")
-    assert all(name in text for name in registered_policies())
-    assert re.search(r"^  arena .*: installed$", text, re.MULTILINE)
-    text = installed.run("-m", "quincunx_env", "--all")
-    assert "arena     installed" in text
-    assert "play      installed" in text
-
-
 def test_play_finds_its_opponent_and_its_adviser(installed: Installed) -> None:
     """By name, and in the console, which asks the adviser for a hint."""
     program = """
@@ -239,39 +230,3 @@ def test_the_quick_start_runs_as_written(installed: Installed) -> None:
     assert float(rows[-1][2]) > float(rows[2][2]), "an update is enough to play better than at random"
     again = run("-m", "quincunx_env", "evaluate", "mine=model.zip", "--deals", "20", "--workers", "1", "--trust")
     assert f"| mine | 20 | {rows[-1][2]} |" in again, "the saved model is the agent that was evaluated"
-
-
-@pytest.fixture(scope="module")
-def notebook_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python of an environment that has the wheel; libraries are taken from the environment of the tests."""
-    folder = tmp_path_factory.mktemp("notebooks")
-    venv.create(folder / "venv")
-    python = folder / "venv" / "bin" / "python"
-    own = site_packages(python)
-    install = ["install", "--quiet", "--no-deps", "--target", str(own), str(distribution("*.whl"))]
-    subprocess.run([sys.executable, "-m", "pip", *install], check=True, env=ENVIRONMENT)
-    (own / "libraries.pth").write_text(str(site_packages(sys.executable)))  # its editable packages are left out
-    return python
-
-
-@pytest.mark.parametrize("notebook", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
-def test_notebooks_run_from_the_wheel(notebook: Path, notebook_python: Path, tmp_path: Path) -> None:
-    """In an empty folder, with the extra ``notebooks``."""
-    for library in ("nbclient", "ipykernel", "sb3_contrib"):
-        pytest.importorskip(library)
-    program = """
-import sys
-import nbformat
-from nbclient import NotebookClient
-
-notebook = nbformat.read(sys.argv[1], 4)
-notebook.cells.append(nbformat.v4.new_code_cell("import quincunx_env; print(quincunx_env.__file__)"))
-NotebookClient(notebook, timeout=600).execute()
-print(notebook.cells[-1].outputs[0].text)
-"""
-    done = subprocess.run(
-        [notebook_python, "-c", program, notebook], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith(str(notebook_python.parents[1]))
-    assert not [*tmp_path.iterdir()], "it leaves files behind"

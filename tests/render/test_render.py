@@ -6,7 +6,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -66,29 +66,6 @@ def test_pixels_equal_their_references(name: str) -> None:
 def test_every_reference_belongs_to_a_picture() -> None:
     pixels = {reference(name, ".png") for name in RASTERISED}
     assert set(FOLDER.iterdir()) == {reference(name) for name in PICTURES} | pixels
-
-
-def seen(game: Any, change: Callable[[Any], None]) -> float:
-    """Difference of the small pictures of a game before and after a change."""
-    before = small(render.frame(game))
-    other = game.copy()
-    change(other)
-    return difference(before, small(render.frame(other)))
-
-
-def test_the_comparison_of_pixels_sees_another_card_and_another_score() -> None:
-    """Otherwise it would show nothing."""
-    game = position("corners-2")
-    cell = next(cell for cell in range(25) if game.board[cell] >= 0)
-
-    def exchange(game: Any) -> None:
-        game.board[cell] = (game.board[cell] + 7) % 36
-
-    def score(game: Any) -> None:
-        game.totals[1] += 1
-
-    assert seen(game, exchange) > TOLERANCE
-    assert seen(game, score) > TOLERANCE
 
 
 # --- Contents of pictures --------------------------------------------------------------------------------------------
