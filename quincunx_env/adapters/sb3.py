@@ -27,7 +27,7 @@ with needs_extra("sb3", __name__):
 
 from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.core.batch_state import state_entry
+from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.rules import SeveralRules
@@ -205,8 +205,7 @@ class GamesVecEnv(VecEnv):
         if not isinstance(state, Mapping):
             raise ValueError(f"a state must be the mapping that get_state() returns, got {state!r:.60}")
         steps = state_entry(state, "episode_steps", self._episode_steps).copy()
-        if (steps < 0).any():
-            raise ValueError("state array 'episode_steps' counts steps from 0 on")
+        check_limits("episode_steps", steps, 0, MAX_SEED - 1)
         observation, _ = self.envs.set_state(state)
         self._episode_steps = steps
         return observation

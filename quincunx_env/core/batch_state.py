@@ -1,7 +1,7 @@
-"""State of many games as NumPy arrays. It has their declaration, copies, snapshots, positions and checks."""
+"""State of many games as NumPy arrays. It has their declaration, limits, copies, snapshots and positions."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, Self
 
@@ -21,6 +21,7 @@ class StateArray(NamedTuple):
     dtype: type[np.generic]
     fill: int
     shape: Callable[[Any], tuple[int, ...]]
+    limits: Callable[[Any], tuple[Any, Any]]
     derived: bool
 
 
@@ -28,6 +29,7 @@ def state_array(
     dtype: type[np.generic] = np.int64,
     fill: int = 0,
     shape: Callable[[Any], tuple[int, ...]] = lambda rules: (),
+    limits: Callable[[Any], tuple[Any, Any]] = lambda rules: (0, 1),
     derived: bool = False,
 ) -> Any:
     """Declare an attribute of a batch class as state.
@@ -39,9 +41,10 @@ def state_array(
         dtype: of the array.
         fill: value of every entry of a new batch.
         shape: from the rules to the shape without the axis of games.
+        limits: from the rules to the least and the greatest value, see `check_limits`.
         derived: whether the array follows from the others, by ``_derived``; snapshots leave it out.
     """
-    return StateArray(dtype, fill, shape, derived)
+    return StateArray(dtype, fill, shape, limits, derived)
 
 
 @cache
@@ -49,6 +52,29 @@ def state_arrays(cls: type["BatchState[Any]"]) -> dict[str, StateArray]:
     """Return the state arrays of a batch class by name. Inherited ones come first."""
     declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
     return {name: value for name, value in declared.items() if isinstance(value, StateArray)}
+
+
+def check_limits(name: str, array: npt.NDArray[Any], low: Any, high: Any) -> None:
+    """Check the values of an array of the state.
+
+    Integers lie between ``low`` and ``high``. Words have bits of ``high`` alone. Floats are finite.
+
+    Raises:
+        ValueError: naming the array and its limits.
+    """
+    if array.dtype.kind == "f":
+        wrong, limits = ~np.isfinite(array), "finite"
+    elif array.dtype.kind == "u":
+        wrong, limits = (array & ~np.uint64(high)) != 0, "sets of cards of the deck"
+    else:
+        wrong, limits = (array < low) | (array > high), f"from {np.min(low)} to {np.max(high)}"
+    if wrong.any():
+        raise ValueError(f"state array {name!r} must be {limits}, got {array[wrong][0]}")
+
+
+def _numbers(rules: Any) -> tuple[int, int]:
+    """Return the limits of seeds and numbers of games; -1 is none."""
+    return -1, MAX_SEED - 1
 
 
 class BatchState(ABC, Generic[AnyRules]):
@@ -66,41 +92,48 @@ class BatchState(ABC, Generic[AnyRules]):
 
     VERSION: ClassVar[int] = 2
     """Version of the state; rises when the arrays of `get_state` change their meaning."""
-    POINTS: ClassVar[tuple[int, int]]
-    """Least and greatest points of a seat."""
 
-    board: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_cells,))
+    board: npt.NDArray[np.int8] = state_array(
+        np.int8, EMPTY, lambda rules: (rules.num_cells,), lambda rules: (EMPTY, rules.num_cards - 1)
+    )
     """int8 [B, cells]: card id or `EMPTY`; there may be an extra cell that stands for every place off the grid."""
-    hands: Words = state_array(np.uint64, 0, lambda rules: (rules.num_players,))
+    hands: Words = state_array(
+        np.uint64, 0, lambda rules: (rules.num_players,), lambda rules: (0, sum(1 << card for card in rules.deck))
+    )
     """uint64 [B, P]: bit k is set if the seat holds card k."""
-    ply: Ints = state_array()
+    ply: Ints = state_array(limits=lambda rules: (0, rules.num_plays))
     """int64 [B]: cards played in this round."""
-    scores: Ints = state_array(shape=lambda rules: (rules.num_players,))
+    scores: Ints = state_array(shape=lambda rules: (rules.num_players,), limits=lambda rules: rules.points_range)
     """int64 [B, P]: points in this round."""
-    totals: Ints = state_array(shape=lambda rules: (rules.num_players,))
+    totals: Ints = state_array(shape=lambda rules: (rules.num_players,), limits=lambda rules: rules.points_range)
     """int64 [B, P]: points in the whole game so far, this round included."""
-    mover: Ints = state_array()
+    mover: Ints = state_array(limits=lambda rules: (0, rules.num_players - 1))
     """int64 [B]: the seat to move."""
-    round: Ints = state_array()
+    round: Ints = state_array(limits=lambda rules: (0, rules.num_rounds - 1))
     """int64 [B]: number of the round, from 0."""
     over: Bools = state_array(np.bool_, True)
     """bool [B]: whether the game has ended."""
-    decks: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_rounds, rules.num_dealt))
+    decks: npt.NDArray[np.int8] = state_array(
+        np.int8,
+        EMPTY,
+        lambda rules: (rules.num_rounds, rules.num_dealt),
+        lambda rules: (EMPTY, rules.num_cards - 1),
+    )
     """int8 [B, R, cards dealt]: the cards of each round in the order in which they are dealt."""
-    seed: Ints = state_array(fill=-1)
+    seed: Ints = state_array(fill=-1, limits=_numbers)
     """int64 [B]: seed of the deal, -1 where the deal was handed in."""
-    game: Ints = state_array(fill=-1)
+    game: Ints = state_array(fill=-1, limits=_numbers)
     """int64 [B]: number of the game among the games of its seed, -1 where the deal was handed in. For a deal from a
     list that a vector environment plays it is the index."""
-    _row_seed: Ints = state_array(fill=-1)
-    _row_resets: Ints = state_array(fill=-1)
+    _row_seed: Ints = state_array(fill=-1, limits=_numbers)
+    _row_resets: Ints = state_array(fill=-1, limits=_numbers)
     _seat: int | None = None
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
         num_games = check_integer("num_games", num_games, 1, MAX_SEED - 1)
         self.rules = rules
         self.domain = check_domain(domain)
-        for name, (dtype, fill, shape, _) in state_arrays(type(self)).items():
+        for name, (dtype, fill, shape, *_) in state_arrays(type(self)).items():
             setattr(self, name, np.full((num_games, *shape(rules)), fill, dtype))
         self._complete()
 
@@ -115,20 +148,8 @@ class BatchState(ABC, Generic[AnyRules]):
     def _load_tables(self) -> None:
         """Set tables that follow from the rules."""
 
-    @abstractmethod
-    def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
-        """Yield faults of the arrays that are not derived.
-
-        Args:
-            dealt: bool [B], the games that have been dealt. All others have the arrays of a new batch, apart from the
-                board and ``ply``.
-
-        Yields:
-            What is wrong, and bool [B]: the games in which it is. Each may rely on none of those before.
-        """
-
     def _derived(self) -> dict[str, npt.NDArray[Any]]:
-        """Compute the derived arrays by name from the others. These have no faults."""
+        """Compute the derived arrays by name. The others are within their limits."""
         return {}
 
     @property
@@ -204,11 +225,12 @@ class BatchState(ABC, Generic[AnyRules]):
     def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Copy a state returned by `get_state` into this batch.
 
-        Other entries of ``state`` are ignored.
+        Version, rules, shapes, dtypes and ranges are checked, but not whether play can lead to the state. Other entries
+        of ``state`` are ignored.
 
         Raises:
-            ValueError: if the state has another version, other rules or another number of games, or if play cannot lead
-                to it; the batch is unchanged.
+            ValueError: if the state has another version, other rules or another number of games, or a value out of its
+                range; the batch is unchanged.
         """
         self._copy_from(self._with_state(state))
 
@@ -231,12 +253,23 @@ class BatchState(ABC, Generic[AnyRules]):
         new._finish()
         return new
 
-    def _finish(self, check: bool = True) -> None:
+    def _finish(self) -> None:
         """Check the arrays that are not derived, then set the others."""
-        if check:
-            self._check()
+        self._check()
         for name, array in self._derived().items():
             getattr(self, name)[...] = array
+
+    def _check(self) -> None:
+        """Check the limits of the arrays that are not derived.
+
+        Then no index leaves its array, in these games or later in them.
+
+        Raises:
+            ValueError: naming the array and its limits.
+        """
+        for name, array in state_arrays(type(self)).items():
+            if not array.derived:
+                check_limits(name, getattr(self, name), *array.limits(self.rules))
 
     def _copy_from(self, other: Self) -> None:
         for name in state_arrays(type(self)):
@@ -244,7 +277,7 @@ class BatchState(ABC, Generic[AnyRules]):
 
     # --- Positions ---------------------------------------------------------------------------------------------------
 
-    def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
+    def set_position(self, **state: npt.ArrayLike) -> None:
         """Set all games to given positions.
 
         With ``decks`` these are games in progress, whose deals count as handed in; later games of each row stay as they
@@ -252,14 +285,13 @@ class BatchState(ABC, Generic[AnyRules]):
         but ``value`` answers.
 
         Args:
-            check: False skips the check that the position does not contradict the rules.
             state: public state arrays by name, [B, ...] or without the axis of games if equal for all. Give every array
                 that differs from a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a pile is the end
-                of its deck; of the other cards of a deck only the face-up ones need be in their place.
+                of its deck. Shapes and ranges are checked, but not whether play can lead to the position.
 
         Raises:
             TypeError: for the name of another array.
-            ValueError: if an array does not fit, or the position contradicts the rules; the batch is unchanged.
+            ValueError: if an array has another shape or dtype, or a value out of its range; the batch is unchanged.
         """
         names = [
             name
@@ -273,7 +305,7 @@ class BatchState(ABC, Generic[AnyRules]):
             new._assign(name, value)
         new._row_seed[:], new._row_resets[:] = self._row_seed, self._row_resets
         new.over[:] = "decks" not in state
-        new._finish(check)
+        new._finish()
         self._copy_from(new)
 
     def _assign(self, name: str, value: npt.ArrayLike) -> None:
@@ -292,60 +324,6 @@ class BatchState(ABC, Generic[AnyRules]):
         """Return the part of a state array that `set_position` sets."""
         array: npt.NDArray[Any] = getattr(self, name)
         return array
-
-    # --- Checks ------------------------------------------------------------------------------------------------------
-
-    def check(self) -> None:
-        """Check that play can lead to this state.
-
-        It must fit the rules, and its arrays must fit each other.
-
-        Points are not recomputed, nor is the order in which the seats drew their cards.
-
-        Raises:
-            ValueError: naming the first game at fault, and the fault.
-        """
-        self._check()
-        for name, array in self._derived().items():
-            wrong = (getattr(self, name) != array).reshape(self.num_games, -1).any(axis=1)
-            if wrong.any():
-                raise ValueError(f"game {wrong.argmax()}: {name!r} does not fit the other arrays")
-
-    def _check(self) -> None:
-        """Do `check` without the derived arrays."""
-        dealt = (self.decks != EMPTY).any(axis=(1, 2))
-        for faults in (self._common_faults(dealt), self._faults(dealt)):
-            for fault, wrong in faults:
-                if wrong.any():
-                    raise ValueError(f"game {wrong.argmax()} of the state: {fault}")
-
-    def _common_faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
-        """Yield the faults that do not depend on the game; see `_faults`."""
-        rules, cells = self.rules, self.board
-        yield "a deck does not hold the cards of the rules once each", dealt & ~self._are_decks(self.decks)
-        yield "the board holds a card that is not in the deck", ~np.isin(cells, (EMPTY, *rules.deck)).all(axis=1)
-        cells = np.sort(cells, axis=1)
-        yield "a card lies on the board twice", ((np.diff(cells, axis=1) == 0) & (cells[:, 1:] != EMPTY)).any(axis=1)
-        for name, array in state_arrays(type(self)).items():
-            if not array.derived and name not in ("board", "ply", "_row_seed", "_row_resets"):
-                values = getattr(self, name).reshape(self.num_games, -1)
-                yield f"{name!r} is set, but there is no deck", ~dealt & (values != array.fill).any(axis=1)
-        low, high = self.POINTS
-        points = np.concatenate([self.scores, self.totals], axis=1)
-        yield f"points lie between {low} and {high}", ((points < low) | (points > high)).any(axis=1)
-        yield "no such round", (self.round < 0) | (self.round >= rules.num_rounds)
-        unequal = (self.scores != self.totals).any(axis=1)
-        yield "the totals of the first round are not its scores", (self.round == 0) & unequal
-        named = self.seed >= 0
-        yield "no such seed", ((self.seed < -1) | (self._row_seed < -1) | (self._row_seed < 0) & named)
-        resets = self._row_resets
-        yield "no such number of a game", (self.game < -1) | (resets < -1) | (resets == np.iinfo(np.int64).max)
-        yield "only one of a seed and a number of games", (self._row_seed < 0) != (resets < 0)
-        unlike = (self.seed != self._row_seed) | (self.game != resets)
-        yield "the seed and the number differ from the row's", named & unlike
-        other = np.zeros_like(named)
-        other[named] = (self._shuffle(self.seed[named], self.game[named]) != self.decks[named]).any(axis=(1, 2))
-        yield "the decks do not follow from the seed", other
 
 
 def state_entry(state: Mapping[str, Any], name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -73,7 +73,6 @@ def resample(
     batch._seat = seat
     batch.reset(rng.integers(MAX_SEED, size=n))  # the games after this one are hidden, too
     batch.set_position(
-        check=False,
         decks=decks,
         hands=np.stack([as_bits(hand) for hand in all_hands], axis=1),
         scores=scores,
@@ -82,6 +81,4 @@ def resample(
         round=round,
         **unpadded.public_state(pieces),
     )
-    # The games differ only in the places of unseen cards: one of them shows whether the observation is possible.
-    batch.fork([0])._check()
     return batch  # type: ignore[no-any-return]

@@ -311,15 +311,14 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         self._update_infos()
 
     def _check_agents(self, state: dict[str, Any]) -> None:
-        game, agents, seats = state["game"], state["agents"], self.possible_agents
+        over, agents, seats = state["game"].over, state["agents"], self.possible_agents
         names = agents if isinstance(agents, list) else [agents]
         left = [agent for agent in seats if agent in [name for name in names if isinstance(name, str)]]
-        to_move = (left or seats) if game.over else [seats[game.mover]]
         chosen, skipped = state["agent_selection"], state["_skip_agent_selection"]
         if (
             not all(isinstance(name, str) for name in (*names, chosen, skipped) if name is not None)
-            or agents != (left if game.over else seats)
-            or chosen not in to_move
+            or agents != (left if over else seats)
+            or chosen not in (left or seats)
             or skipped not in (None, *seats)
         ):
             raise ValueError("the agents of the snapshot do not fit its game")

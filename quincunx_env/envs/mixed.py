@@ -30,7 +30,7 @@ class MixedBatch(BaseBatch[Any, Any]):
     """
 
     rules: SeveralRules
-    rules_index: Ints = state_array()
+    rules_index: Ints = state_array(limits=lambda rules: (0, len(rules) - 1))
     """int64 [B]: index of each game's rules."""
 
     def __init__(self, rules: SeveralRules, num_games: int, domain: Domain = "play") -> None:
@@ -53,7 +53,7 @@ class MixedBatch(BaseBatch[Any, Any]):
 
     def _gather(self, name: str) -> npt.NDArray[Any]:
         """Return a state array of all games, [B, ...]."""
-        dtype, fill, shape, _ = self._arrays[name]
+        dtype, fill, shape, *_ = self._arrays[name]
         gathered = np.full((self.num_games, *shape), fill, dtype)
         for index, rows in self._rows.items():
             array = getattr(self._parts[index], name)
@@ -145,7 +145,7 @@ class MixedBatch(BaseBatch[Any, Any]):
     def _by_part(self, *_: Any) -> Any:
         raise NotImplementedError("batches with different rules do this each for itself")
 
-    _begin_round = _mask = _faults = _first = _by_part  # type: ignore[assignment]  # of any arguments
+    _begin_round = _mask = _first = _by_part  # type: ignore[assignment]  # of any arguments
 
     # --- State -------------------------------------------------------------------------------------------------------
 
@@ -180,24 +180,12 @@ class MixedBatch(BaseBatch[Any, Any]):
                 part._finish()
             except ValueError as error:
                 raise ValueError(f"among the games of rules {index}: {error}") from None
-        for name, array in arrays.items():
-            if (new._gather(name) != array).any():
-                raise ValueError(f"state array {name!r} has entries that the rules of a game do not have")
         return new
 
     def _copy_from(self, other: Self) -> None:
         super()._copy_from(other)
         self._complete()
         self._parts = other._parts
-
-    def _check(self) -> None:
-        if (self.rules_index < 0).any() or (self.rules_index >= len(self.rules)).any():
-            raise ValueError(f"state array 'rules_index' must be from 0 to {len(self.rules) - 1}")
-
-    def check(self) -> None:
-        """Check that play can lead to this state; see `BatchState.check`."""
-        for part in self._parts.values():
-            part.check()
 
 
 for _name in (*state_arrays(BaseBatch), "lost"):

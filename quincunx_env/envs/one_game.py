@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from gymnasium.error import ResetNeeded
 
-from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.batch_state import check_limits, state_arrays
+from quincunx_env.core.deal import check_deals
 from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.deals import DealSequence
@@ -82,33 +84,32 @@ def check_snapshot(state: Any, rules: BaseRules | SeveralRules, *names: str) -> 
     if game.rules not in (rules if isinstance(rules, SeveralRules) else (rules,)):
         raise ValueError(f"this environment plays {rules}, the snapshot is of {game.rules}")
     try:
-        valid = _is_valid(game)
-    except (AttributeError, LookupError, TypeError, ValueError):  # of values of other types
-        valid = False
-    if not valid:
-        raise ValueError("invalid snapshot: the game was modified after get_state()")
+        _check_limits(game)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of values of other types
+        raise ValueError(f"invalid snapshot: the game was modified after get_state(): {error}") from None
     if not isinstance(deals, DealSequence) or not deals.is_valid():
         raise ValueError(f"the deals of the snapshot are not a sequence of deals: {deals!r}")
 
 
-def _is_valid(game: Game) -> bool:
-    """Return whether cards are in one place each, and numbers in range."""
+def _check_limits(game: Game) -> None:
+    """Check types, shapes and limits of the attributes of a game.
+
+    `state_array` declares them for a batch.
+
+    Raises:
+        ValueError: naming an attribute that does not fit. Values of other types may raise another error.
+    """
     rules = game.rules
-    deal, players = game.deals[game.round], rules.num_players
-    laid = [card for card in game.board if card != EMPTY]
-    cards = [*laid, *getattr(game, "pile", ())]
-    for seat in range(players):
-        cards += game.hand(seat)
-    if pending := getattr(game, "pending", None):
-        cards.append(pending.card)
-    face_up = len(deal.parts[0][0])
-    return (
-        sorted(cards) == sorted(deal.cards)
-        and len(game.deals) <= rules.num_rounds
-        and all(type(value) is int for value in (game.round, game.ply, game.mover, *game.scores, *game.totals))
-        and len(game.hands) == len(game.scores) == len(game.totals) == players
-        and game.round >= 0
-        and 0 <= game.mover < players
-        and game.ply == len(laid) - face_up
-        and type(game.over) is type(getattr(game, "lost", False)) is bool
-    )
+    for name, array in state_arrays(spec_of(rules).Batch).items():
+        if array.derived or not hasattr(game, name) or (name == "pending" and getattr(game, name) is None):
+            continue
+        values, kind = np.asarray(getattr(game, name)), np.dtype(array.dtype).kind
+        shape, limits = array.shape(rules), array.limits(rules)
+        if name == "hands":  # a byte for each card, not a bit
+            shape, limits = (*shape, rules.num_cards), (0, 1)
+        if values.dtype.kind != kind or values.shape != shape:
+            raise ValueError(f"{name!r} must have the dtype and the shape of {array.dtype.__name__} {list(shape)}")
+        check_limits(name, values, *limits)
+    if not game.over and game.ply >= rules.num_plays:
+        raise ValueError("the round is over, but not the game")
+    check_deals(rules, game.deals)

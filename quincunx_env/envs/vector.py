@@ -13,8 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.batch_state import state_entry
-from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
@@ -394,13 +393,11 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """
         games = self.batch._with_state(state)
         own = {name: state_entry(state, name, getattr(self, name)).copy() for name in self.STATE_ARRAYS}
+        for name, array in own.items():
+            check_limits(name, array, *self._limits(games).get(name, (0, 1)))
         has_reset = bool(state_entry(state, "has_reset", np.array(False)))
         if (seed := int(state_entry(state, "np_random_seed", np.array(0)))) < -1:
             raise ValueError("state array 'np_random_seed' must be a seed, or -1")
-        if ((games.decks[:, 0, 0] != EMPTY) != has_reset).any():
-            raise ValueError("the games of the snapshot do not fit its entry 'has_reset'")
-        if fault := self._fault(games, own):
-            raise ValueError(f"the snapshot does not fit this environment: {fault}")
         text = np.asarray(state.get("generator"))
         try:
             generator = json.loads(text.tobytes()) if text.dtype == np.uint8 and text.ndim == 1 else None
@@ -416,12 +413,6 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._has_reset = has_reset
         return self._show({})
 
-    def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
-        """Return what is wrong with the arrays `STATE_ARRAYS` of a snapshot.
-
-        Args:
-            games: the games of the snapshot.
-            own: its arrays, of the right shapes and dtypes.
-        """
-        infinite = [name for name, array in own.items() if not np.isfinite(array).all()]
-        return f"{infinite[0]!r} is not finite" if infinite else None
+    def _limits(self, games: Batch) -> dict[str, tuple[Any, Any]]:
+        """Return the limits of integers in `STATE_ARRAYS` by name, see `check_limits`."""
+        return {}

@@ -275,17 +275,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 each = policy[number] if isinstance(self.rules, SeveralRules) else policy
                 yield own[here], each, self._opponents_observers[number], part.fork(places)
 
-    def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
-        players, seat, policies = option(games, "num_players"), own["seat"], own["policy_index"]
-        if (seat < 0).any() or (seat >= players).any():
-            return f"a seat lies between 0 and {self.rules.num_players - 1}"
-        if (~games.over & (games.mover != seat)).any():
-            return "it is not the agent's turn"
-        seats = np.arange(self.rules.num_players)
-        others = (seats != seat[:, None]) & (seats < players[:, None])
-        if (policies >= len(self.policies)).any() or (policies < -1).any() or (others & (policies < 0)).any():
-            return f"it has {len(self.policies)} policies"
-        return super()._fault(games, own)
+    def _limits(self, games: Batch) -> dict[str, tuple[Any, Any]]:
+        return {"seat": (0, option(games, "num_players") - 1), "policy_index": (-1, len(self.policies) - 1)}
 
     def _agent_rewards(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
         """Return the agents' rewards for gains int64 [n, P] in these rows: float64 [n]."""

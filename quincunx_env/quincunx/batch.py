@@ -8,7 +8,7 @@ Axes: B games, P seats, C cells, K cards, W words of 64 cells, R rounds. W is 1,
 start.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -41,6 +41,11 @@ def _num_words(rules: Rules) -> int:
     return -(-rules.num_cells // _WORD)
 
 
+def _last_play(rules: Rules) -> tuple[int, int]:
+    """Return the greatest card and cell of `Batch.pending`."""
+    return (rules.num_cards - 1, rules.num_cells - 1) if rules.simpleton else (-1, -1)
+
+
 class Batch(BaseBatch[Rules, Game]):
     """``num_games`` games in progress.
 
@@ -50,17 +55,19 @@ class Batch(BaseBatch[Rules, Game]):
     a step include the penalties at the end of a round.
     """
 
-    POINTS = -scoring.POINTS_LIMIT, scoring.POINTS_LIMIT
-
-    board: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_cells + 1,))
+    board: npt.NDArray[np.int8] = state_array(
+        np.int8, EMPTY, lambda rules: (rules.num_cells + 1,), lambda rules: (EMPTY, rules.num_cards - 1)
+    )
     """int8 [B, C + 1]: card id or `EMPTY`; the extra cell stands for every place off the grid."""
-    order: npt.NDArray[np.int8] = state_array(np.int8, -1, lambda rules: (rules.num_cells + 1,))
+    order: npt.NDArray[np.int8] = state_array(
+        np.int8, -1, lambda rules: (rules.num_cells + 1,), lambda rules: (-1, rules.num_plays)
+    )
     """int8 [B, C + 1]: ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none."""
     legal: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),), derived=True)
     """uint64 [B, W]: bits of the cells in which a card may be played."""
-    drawn: Ints = state_array()
+    drawn: Ints = state_array(limits=lambda rules: (0, rules.pile_size))
     """int64 [B]: cards drawn from the pile in this round."""
-    pending: Ints = state_array(np.int64, -1, lambda rules: (2,))
+    pending: Ints = state_array(np.int64, -1, lambda rules: (2,), lambda rules: (-1, _last_play(rules)))
     """int64 [B, 2]: Simpleton, chosen card and cell while their points are to be announced; otherwise -1."""
     lost: Bools = state_array(np.bool_, False)
     """bool [B]: solitaire, whether the hand ran out before the grid was full."""
@@ -336,7 +343,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- State -------------------------------------------------------------------------------------------------------
 
-    def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
+    def set_position(self, **state: npt.ArrayLike) -> None:
         """Set all games to given positions; see `BatchState.set_position`.
 
         ``board`` and ``order`` are [B, C] or [C]; ``ply`` may be left out.
@@ -353,68 +360,17 @@ class Batch(BaseBatch[Rules, Game]):
         order = as_array(state.get("order"))
         if "ply" not in state and order.dtype.kind in "iu" and order.size:  # anything else is refused, if given
             state["ply"] = np.maximum(order.max(axis=-1), 0)
-        super().set_position(check=check, **state)
+        super().set_position(**state)
 
     def _position(self, name: str) -> npt.NDArray[Any]:
         array = super()._position(name)
         return array[:, :-1] if name in ("board", "order") else array
 
-    def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
-        rules, hands, players = self.rules, self.hands, self.rules.num_players
-        board, order, ply = self.board[:, :-1], self.order[:, :-1], self.ply
-        yield "the extra cell is not empty", (self.board[:, -1] != EMPTY) | (self.order[:, -1] != -1)
-        laid = board != EMPTY
-        up = np.zeros(rules.num_cells, np.bool_)
-        up[list(rules.face_up_cells)] = True
-        unlike = ((order < -1) | (order > rules.num_plays)).any(axis=1) | ((order != -1) != laid).any(axis=1)
-        yield "'order' does not fit the board", dealt & (unlike | ((order == 0) != up).any(axis=1))
-        yield "no such ply", (ply < 0) | (ply > rules.num_plays)
-        played = order > 0
-        plies = np.bitwise_or.reduce(np.where(played, 1 << np.maximum(order, 0).astype(np.int64), 0), axis=1)
-        yield "'ply' does not fit 'order'", (played.sum(axis=1) != ply) | (plies != (2 << ply) - 2)
-        full = dealt & (ply == rules.num_plays)
-        yield "it is another seat's turn", dealt & (self.mover != (self.round + ply) % players)
-        if rules.touching:
-            # Each card touches one that was there before.
-            near = self.order[:, np.array(rules.grid.adjacent)]
-            touching = ((near >= 0) & (near < order[:, :, None])).any(axis=2)
-            yield "a card was played where it touches none", dealt & (played & ~touching).any(axis=1)
-        if rules.start == "open":
-            square = laid.reshape(-1, rules.grid.side, rules.grid.side)
-            spans = [_span(square.any(axis=axis)) for axis in (1, 2)]
-            yield "the cards do not fit into a 5x5 square", dealt & (np.maximum(*spans) > OPEN_SPAN)
-        decks = self.decks[self._all, self.round]
-        unlike = (board[:, rules.face_up_cells] != decks[:, : up.sum()]).any(axis=1)
-        yield "the face-up cards differ from the deck's", dealt & unlike
-        # A play draws at most one card for each of its neighbours.
-        yield "no such number of draws", (self.drawn < 0) | (self.drawn > np.minimum(rules.pile_size, 4 * ply))
-        card, cell = self.pending.T
-        pending = card >= 0
-        wrong = (card < -1) | (card >= rules.num_cards) | (cell < -1) | (cell >= rules.num_cells)
-        yield "no such pending play", wrong | (pending != (cell >= 0)) | (pending & (not rules.simpleton))
-        known = np.arange(rules.num_dealt) < (rules.num_dealt - rules.pile_size + self.drawn)[:, None]
-        parts = (as_bits(decks, known), as_bits(board, laid), as_bits(card[:, None], pending[:, None]))
-        expected, *places = parts
-        held = np.bitwise_count(hands).astype(np.int64)
-        count = laid.sum(axis=1) + held.sum(axis=1) + pending
-        unlike = np.bitwise_or.reduce([*places, *hands.T]) != expected
-        yield (
-            "the board, the hands and the pile do not hold each card once",
-            dealt & (unlike | (count != known.sum(axis=1))),
-        )
-        seats = (np.arange(players) - self.first[:, None]) % players
-        plays = (ply[:, None] - seats + players - 1) // players + (pending[:, None] & (seats == ply[:, None] % players))
-        yield "a hand holds too few cards", dealt & (held < rules.hand_size - plays).any(axis=1)
-        if rules.simpleton:
-            words, bits = np.divmod(np.maximum(cell, 0), _WORD)
-            legal = self._derived()["legal"][self._all, words] >> bits.astype(np.uint64) & ONE
-            yield "no card may be played in the pending cell", pending & (legal == 0)
-        if players == 1:
-            yield "'lost' does not fit 'over'", dealt & ((self.over != (self.lost | full)) | (self.lost & full))
-            yield "the hand is empty, but the round not lost", dealt & (held[:, 0] == 0) & ~full & ~self.lost
-        else:
-            yield "only a solitaire is lost", self.lost
-        yield "the round is over, but not the game", full & (~self.over | (self.round < rules.num_rounds - 1))
+    def _check(self) -> None:
+        super()._check()
+        chosen = self.pending >= 0
+        if (chosen[:, 0] != chosen[:, 1]).any():
+            raise ValueError("state array 'pending' must have a card and a cell, or neither")
 
     def _derived(self) -> dict[str, npt.NDArray[Any]]:
         rules, tables, n = self.rules, self._tables, self.num_games
@@ -467,12 +423,6 @@ class Batch(BaseBatch[Rules, Game]):
             over=bool(self.over[row]),
             lost=bool(self.lost[row]),
         )
-
-
-def _span(used: Bools) -> Ints:
-    """Return the rows or columns spanned, bool [n, side] -> int64 [n]."""
-    span: Ints = used.shape[1] - used.argmax(axis=1) - used[:, ::-1].argmax(axis=1)
-    return span
 
 
 def ratings(scores: Ints, lost: Bools) -> Ints:

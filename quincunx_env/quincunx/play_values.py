@@ -133,7 +133,7 @@ class PlayValues:
 
         Args:
             board: int8 [B, C + 1].
-            hands: uint64 [B], bits of the cards; not empty where a cell is legal.
+            hands: uint64 [B], bits of the cards. A hand is not empty where a cell is legal; else card 0 is valued.
             cells: bool [B, C], the legal cells, which are empty.
         """
         games, num_cells, num_cards = *cells.shape, self.rules.num_cards
@@ -205,10 +205,10 @@ def play_values(rules: Rules) -> PlayValues:
 def _slots(hands: Words) -> Ints:
     """Return the cards of each hand in slots, int64 [slots, B].
 
-    Hands with fewer cards repeat one; empty hands have any number.
+    Hands with fewer cards repeat one; empty hands have card 0.
     """
     rest = np.empty((int(np.bitwise_count(hands).max(initial=0)), len(hands)), np.uint64)
-    rest[:1] = hands
+    rest[:1] = np.maximum(hands, ONE)
     for more, fewer in pairwise(rest):
         np.subtract(more, ONE, out=fewer)
         fewer &= more  # without the lowest card

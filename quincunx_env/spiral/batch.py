@@ -6,15 +6,14 @@ distance between its rank and the rank of the card played. A bit is set if the s
 its value in a fifteen. Tables built from the functions of `scoring` give the points.
 """
 
-from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import ONE, Bools, Ints, as_bits, in_range, row_numbers, unpack
+from quincunx_env.core.arrays import ONE, Bools, Ints, in_range, row_numbers, unpack
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
@@ -38,8 +37,6 @@ _COLUMNS = len(CARDS) + 1
 
 class Batch(BaseBatch[Rules, Game]):
     """``num_games`` games in progress. A round is a deal, an action a card. See `BaseBatch` for the attributes."""
-
-    POINTS = 0, scoring.POINTS_LIMIT
 
     def _load_tables(self) -> None:
         self._tables = _tables()
@@ -173,7 +170,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- State -------------------------------------------------------------------------------------------------------
 
-    def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
+    def set_position(self, **state: npt.ArrayLike) -> None:
         """Set all games to given positions; see `BatchState.set_position`.
 
         Without decks the cards may lie anywhere: ``ply`` says which cell is next.
@@ -185,27 +182,12 @@ class Batch(BaseBatch[Rules, Game]):
         >>> batch.value([parse_card("AD")]).tolist()
         [[6, 0]]
         """
-        super().set_position(check=check, **state)
+        super().set_position(**state)
 
-    def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
-        rules, ply = self.rules, self.ply
-        yield "no such ply", (ply < 0) | (ply > PLAYS)
-        yield "it is the other seat's turn", dealt & (self.mover != (self.round + ply) % 2)
-        along = self.board[:, SPIRAL]
-        laid = along != EMPTY
-        unlike = (laid != (np.arange(NUM_CELLS) <= ply[:, None])).any(axis=1)
-        decks = self.decks[self._all, self.round]
-        yield "the board does not fit 'ply' and the starter", dealt & (unlike | (along[:, 0] != decks[:, 0]))
-        for seat, hand in enumerate(self.hands.T):
-            own = (np.arange(PLAYS) + self._first(self._all)[:, None]) % 2 == seat
-            played = as_bits(along[:, 1:], own & laid[:, 1:])
-            given = as_bits(decks[:, 1 + seat * HAND : 1 + (seat + 1) * HAND])
-            unlike = (hand | played != given) | (hand & played != 0)
-            yield f"seat {seat} does not hold the cards that it was dealt and has not played", dealt & unlike
-        full = dealt & (ply == PLAYS)
-        yield "the round is over, but not the game", full & (~self.over | (self.round < rules.num_rounds - 1))
-        if rules.scoring == "end":
-            yield "the square has points before it is full", (self.scores != 0).any(axis=1) & ~full
+    def _check(self) -> None:
+        super()._check()
+        if (~self.over & (self.ply == PLAYS)).any():
+            raise ValueError(f"state array 'ply' must be less than {PLAYS} where a game is not over")
 
     def deals(self, row: int) -> tuple[Deal, ...]:
         """Return the deals of one game, by round; see `BaseBatch.deals`."""

@@ -125,14 +125,14 @@ DAMAGE: dict[str, Callable[[Any], None]] = {
     "no such seat": lambda game: setattr(game, "mover", 9),
     "a seat before the first": lambda game: setattr(game, "mover", -1),
     "a seat of another type": lambda game: setattr(game, "mover", 0.0),
-    "too many plays": lambda game: setattr(game, "ply", game.ply + 1),
+    "too many plays": lambda game: setattr(game, "ply", game.rules.num_plays + 1),
+    "a round without end": lambda game: setattr(game, "ply", game.rules.num_plays),
     "plays as text": lambda game: setattr(game, "ply", str(game.ply)),
     "no such round": lambda game: setattr(game, "round", 9),
     "an end that is no bool": lambda game: setattr(game, "over", 1),
     "half points": lambda game: setattr(game, "scores", [0.5] * len(game.scores)),
     "points of one seat more": lambda game: setattr(game, "totals", [0, *game.totals]),
     "no such card": lambda game: operator.setitem(game.board, int(np.argmin(game.board)), 100),
-    "a card twice": lambda game: operator.setitem(game.board, int(np.argmin(game.board)), max(game.board)),
     "no hands": lambda game: setattr(game, "hands", [bytearray(60)] * len(game.hands)),
     "one hand": lambda game: setattr(game, "hands", "hand"),
     "no board": lambda game: setattr(game, "board", None),
@@ -207,7 +207,7 @@ NO_PCG64: list[dict[str, Any]] = [
 ]
 NO_GENERATORS = [b"", b"x", b"\xff", b"[]", b"{}", b"[" * 9999, *(json.dumps(PCG64 | bad).encode() for bad in NO_PCG64)]
 WRONG_ENTRIES: dict[str, list[Any]] = {
-    "board": [130, "AM", np.int8(41)],
+    "board": [130, "AM", np.int8(60)],
     "mover": [9],
     "rules_index": [-1, 4, "x"],
     "scores": [np.int64(30_000), 0.5],
@@ -216,7 +216,7 @@ WRONG_ENTRIES: dict[str, list[Any]] = {
     "pending_reward": [np.inf, "x"],
     "seat": [-1, 4, "x"],
     "policy_index": [9, -2, "x"],
-    "has_reset": [False, 1, "x"],
+    "has_reset": [1, "x"],
     "generator": [
         *(np.frombuffer(text, np.uint8) for text in NO_GENERATORS),
         np.frombuffer(json.dumps(PCG64).encode(), np.uint8)[:, None],

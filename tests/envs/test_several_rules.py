@@ -131,16 +131,6 @@ def test_rules_are_chosen_at_reset(make: Callable[[], Any]) -> None:
     assert [game.rules for game in games_of(env)] == [drawn_game(rules, SEED + row, 1).rules for row in range(rows)]
 
 
-def test_snapshots_hold_nothing_beyond_the_rules_of_a_game() -> None:
-    """Entries of the longest axes that a game does not have are those of a new batch."""
-    envs = BatchedGames(ROWS, rules=TOGETHER)
-    envs.reset(seed=SEED, rules=TOGETHER[-1])
-    state = envs.get_state()
-    state["board"][0, -1] = 3
-    with pytest.raises(ValueError, match="'board' has entries that the rules of a game do not have"):
-        envs.set_state(state)
-
-
 def test_one_set_of_rules_leaves_no_choice() -> None:
     """The error says how there is one."""
     with pytest.raises(ValueError, match="make BatchedGames with a list of rules"):
