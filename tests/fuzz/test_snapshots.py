@@ -76,19 +76,20 @@ def test_environments(name: str, fuzz: Fuzz) -> None:
     """An opponent that has no card to play is at fault."""
     driver, states = started(name)
     rules = driver.rules_of(0, 0)
-    arrays = arrays_of(rules)
+    limits = {name: array.limits(rules) for name, array in arrays_of(rules).items()}
+    limits |= {"seat": (0, 1), "policy_index": (-1, 0)}  # where policies play the other seats
 
     def check(data: st.DataObject) -> None:
         rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
         driver.env.set_state(states[0])
         before, state = driver.state(), deepcopy(states[rng.integers(len(states))])
         game = None if isinstance(state["game"], np.ndarray) else state["game"]
-        names = [name for name in arrays if game is None or getattr(game, name, None) is not None]
+        names = [name for name in limits if name in state or getattr(game, name, None) is not None]
         for name in rng.choice(names, rng.integers(1, 4), replace=False).tolist():
             if game is None:
-                replace_some(state[name], arrays[name].limits(rules), rng)
+                replace_some(state[name], limits[name], rng)
             else:
-                replace_some_of_game(game, name, arrays[name].limits(rules), rng)
+                replace_some_of_game(game, name, limits[name], rng)
         _, error = fuzz.attempt(lambda: driver.env.set_state(state))
         if error:
             same(driver.state(), before)

@@ -5,8 +5,9 @@ import json
 import pytest
 from hypothesis import strategies as st
 
-from quincunx_env import parse_action, print_action, to_json, to_text
+from quincunx_env import parse_action, print_action, to_text
 from quincunx_env.notation.record import Record, RecordError, Seeded
+from quincunx_env.notation.text import to_json
 from quincunx_env.registry import GAMES, spec_of
 from tests.fuzz.games import Played, by_position
 from tests.fuzz.harness import Fuzz
