@@ -6,7 +6,8 @@ Environments, by library:
 
 - Gymnasium: ``Quincunx/Solitaire-v0`` (`SolitaireEnv`, `SolitaireVectorEnv`) and ``Quincunx/VsOpponents-v0``, one agent
   against policies (`VsOpponentsEnv`, `VsOpponentsVectorEnv`).
-- Gymnasium with prompts and answers as text, for language models: ``Quincunx/Text-v0`` (`TextEnv`).
+- Gymnasium with prompts and answers as text, for language models: ``Quincunx/Text-v0``
+  (`quincunx_env.envs.text`).
 - PettingZoo: `quincunx_v0` for two to four players, `spiral_v0` for two.
 - Neither: `BatchedGames` steps thousands of games for several players and shows all seats.
 - ``quincunx_env.adapters.sb3`` and ``quincunx_env.adapters.rllib`` adapt them to stable-baselines3 and Ray RLlib;
@@ -21,22 +22,18 @@ Environments, by library:
 >>> games = quincunx_env.BatchedGames(1024, num_players=3)
 
 Engines, without spaces and agent names: `Rules` (the options of a game), `Deal`, `Game` (one game in plain Python),
-`Batch` (many games in NumPy arrays), `Observer` and `PaddedObserver` (observations and masks) of Quincunx. `spiral` has
-the same classes of the spiral game. `GAMES` lists the `GameSpec` of each game; `make_rules`, `make_observer` and
-`spec_of` select by game or rules. `resample` samples games consistent with an observation.
+`Batch` (many games in NumPy arrays), `Observer` (observations and masks) of Quincunx. `spiral` has the same classes of
+the spiral game. `make_observer` selects by rules; `quincunx_env.registry` has all games. `resample` samples games
+consistent with an observation.
 
-Policies: `Policy` and `PolicyFactory` are the protocols; `registered_policies` lists the installed agents by name and
+Policies: `quincunx_env.core.policy` has the protocols; `registered_policies` lists the installed agents by name and
 `resolve` imports one. `quincunx_env.arena` evaluates and compares them, ``quincunx play`` plays against them.
 
-Notation: `to_text`, `to_json`, `print_action`, `parse_action`, `card_name`, `parse_card`, and `Record` for whole
-games; `rules_card` has the rules in short. `prompt` and `read_action` are for language models.
+Notation: `to_text`, `print_action`, `parse_action`, `card_name`, `parse_card`, and `Record` for whole games;
+`rules_card` has the rules in short. `quincunx_env.notation.prompts` is for language models.
 """
 
-import ast
-from importlib import import_module
-from importlib.resources import files
-from importlib.util import find_spec
-
+import lazy_loader
 import pettingzoo
 from gymnasium.envs.registration import register
 
@@ -44,25 +41,8 @@ from quincunx_env.utils.notebook import PAINTERS
 
 __version__ = "0.1.0"
 
-_STUB = ast.parse(files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"))
-_MODULE_OF = {name.name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) for name in node.names}
-"""The module of each public name. They stand in ``__init__.pyi`` alone, which type checkers read."""
-
-__all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name, or a submodule, at its first use."""
-    if (module := _MODULE_OF.get(name, __name__)) != __name__:
-        return getattr(import_module(module), name)
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+# The names stand in ``__init__.pyi`` alone, which type checkers read. Each is imported at its first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 PAINTERS |= {
     "svg": "quincunx_env.render.notebook:picture_of",

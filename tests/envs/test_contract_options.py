@@ -21,20 +21,20 @@ from gymnasium.vector import AutoresetMode
 from quincunx_agents.greedy import greedy
 from quincunx_env import (
     BatchedGames,
-    CardGameAEC,
     IllegalAction,
     Rules,
     SolitaireEnv,
     SolitaireVectorEnv,
     VsOpponentsEnv,
     VsOpponentsVectorEnv,
-    make_rules,
     quincunx_v0,
     spiral,
     spiral_v0,
 )
 from quincunx_env.core.integers import as_plain
+from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.quincunx.scoring import RATING_STEPS
+from quincunx_env.registry import make_rules
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
 from tests.variants import same
 

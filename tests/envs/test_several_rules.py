@@ -11,9 +11,10 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
-from quincunx_env import BatchedGames, SolitaireEnv, SolitaireVectorEnv, TextEnv, VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env import BatchedGames, SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.core.deal import draw
 from quincunx_env.envs.rewards import end_rewards, step_rewards
+from quincunx_env.envs.text import TextEnv
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.padded import FORM
 from quincunx_env.quincunx.rules import Rules

@@ -4,8 +4,9 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from quincunx_env import RATINGS, Deal, card_name
+from quincunx_env import Deal, card_name
 from quincunx_env.envs.solitaire import SolitaireEnv
+from quincunx_env.quincunx.scoring import RATINGS
 from tests import reference_scorer as scorer
 from tests.envs.solitaire import (
     ID,

@@ -15,11 +15,12 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from quincunx_agents.uniform import uniform
-from quincunx_env import Deal, IllegalAction, Rules, TextEnv, parse_action, rules_card, to_json
+from quincunx_env import Deal, IllegalAction, Rules, parse_action, rules_card
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.solitaire import SolitaireEnv
+from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
-from quincunx_env.notation.text import print_action
+from quincunx_env.notation.text import print_action, to_json
 from quincunx_env.registry import spec_of
 from tests.notation.test_prompts import varied
 from tests.variants import BASES, EVERY_GAME, random_action

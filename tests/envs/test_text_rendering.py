@@ -6,9 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from quincunx_env import RATINGS, Rules, card_name
+from quincunx_env import Rules, card_name
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.quincunx.render import ansi
+from quincunx_env.quincunx.scoring import RATINGS
 from quincunx_env.registry import spec_of
 from tests import reference_scorer as scorer
 from tests.envs import agents

@@ -6,11 +6,11 @@ import string
 
 import pytest
 
-from quincunx_env import IllegalAction, Rules, parse_card, spiral, to_json
+from quincunx_env import IllegalAction, Rules, parse_card, spiral
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.prompts import prompt, read_action, with_names
 from quincunx_env.notation.rules_card import rules_card
-from quincunx_env.notation.text import parse_action, print_action
+from quincunx_env.notation.text import parse_action, print_action, to_json
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
 
 LIMIT = 1_500

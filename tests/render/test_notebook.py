@@ -11,7 +11,6 @@ from quincunx_env import (
     Rules,
     SolitaireEnv,
     SolitaireVectorEnv,
-    TextEnv,
     VsOpponentsEnv,
     VsOpponentsVectorEnv,
     arena,
@@ -19,6 +18,7 @@ from quincunx_env import (
     render,
     spiral_v0,
 )
+from quincunx_env.envs.text import TextEnv
 from quincunx_env.notation.record import Record, Seeded
 from tests.pictures import position
 from tests.variants import EVERY_GAME, new_game
