@@ -84,7 +84,8 @@ def test_environments(name: str, fuzz: Fuzz) -> None:
         driver.env.set_state(states[0])
         before, state = driver.state(), deepcopy(states[rng.integers(len(states))])
         game = None if isinstance(state["game"], np.ndarray) else state["game"]
-        names = [name for name in limits if name in state or getattr(game, name, None) is not None]
+        held = state if game is None else [name for name in limits if getattr(game, name, None) is not None]
+        names = [name for name in limits if name in held]
         for name in rng.choice(names, rng.integers(1, 4), replace=False).tolist():
             if game is None:
                 replace_some(state[name], limits[name], rng)
