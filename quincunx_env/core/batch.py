@@ -151,7 +151,9 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     ) -> npt.NDArray[np.int8]:
         """Return the cards of ``count`` deals as in `decks`, checked."""
         if isinstance(deals, np.ndarray) and deals.shape == (count, *self.decks.shape[1:]):
-            if deals.dtype != np.int8 or not self._are_decks(deals).all():
+            ordered = np.sort(deals, axis=2)
+            distinct = (np.diff(ordered, axis=2) > 0).all()
+            if deals.dtype != np.int8 or not distinct or not np.isin(ordered, self.rules.deck).all():
                 raise ValueError("deals as an array must be int8 and hold each card of the rules once")
             return deals
         if not isinstance(deals, Sequence) or len(deals) != count:

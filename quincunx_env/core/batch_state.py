@@ -172,13 +172,6 @@ class BatchState(ABC, Generic[AnyRules]):
         decks = [shuffle(rules.deck, *words, round, self.domain)[:, : rules.num_dealt] for round in rounds]
         return np.stack(decks, axis=1)
 
-    def _are_decks(self, decks: npt.NDArray[np.int8]) -> Bools:
-        """Return whether decks hold cards of these rules, none twice, bool [n]. Decks are int8 [n, R, cards dealt]."""
-        ordered = np.sort(decks, axis=2)
-        known = np.isin(ordered, self.rules.deck)
-        known[:, :, 1:] &= np.diff(ordered, axis=2) > 0
-        return np.asarray(known.all(axis=(1, 2)))
-
     # --- Copies and snapshots ----------------------------------------------------------------------------------------
 
     def fork(self, rows: npt.ArrayLike, k: int = 1) -> Self:

@@ -215,12 +215,6 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
                     rows.append((str(start + index), f"`counts[{index}]`", name, meaning, f"{low} ... {high}"))
         return markdown_table(("flat", "piece", "shape, dtype", "meaning", "range"), rows)
 
-    # --- One game ----------------------------------------------------------------------------------------------------
-
-    def observe_flat(self, game: AnyGame, seat: int = 0) -> npt.NDArray[np.int16]:
-        """Return a seat's observation of one game, flat, int16 [size]."""
-        return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=np.int16)
-
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:

@@ -92,7 +92,7 @@ def plain_game(variant: Variant, script: list[int]) -> list[Moment]:
     moments = []
     for action in script:
         mover, mask = game.mover, variant.observer.mask(game).view(np.bool_)
-        seen = variant.observer.observe_flat(game, mover)
+        seen = variant.observer.flatten(variant.observer.observe(game, mover))
         gains = [float(gain) for gain in game.step(variant.to_engine(action))]
         moments.append(Moment(mover, seen, mask, gains, game.over))
     return moments

@@ -62,7 +62,8 @@ def plain_game(rules: BaseRules, padded: bool) -> Observe:
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
         game = replayed(rules, deals, actions)
         mask = observer.mask(game) if seat == game.mover else None
-        return observer.observe(game, seat), observer.observe_flat(game, seat), mask, spec_of(rules).ansi(game, seat)
+        seen = observer.observe(game, seat)
+        return seen, observer.flatten(seen), mask, spec_of(rules).ansi(game, seat)
 
     return look
 

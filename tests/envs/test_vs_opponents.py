@@ -81,7 +81,7 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
         while not over:
             while game.mover != seat:
                 waiting += reward_of(reward, game.step(act(opponents, game)), seat)
-            same(seen, observer.observe_flat(game, seat))
+            same(seen, observer.flatten(observer.observe(game, seat)))
             same(info["action_mask"], observer.mask(game))
             same(env.action_masks(), observer.mask(game).view(np.bool_))
             action = int(rng.choice(np.flatnonzero(info["action_mask"])))
@@ -104,7 +104,7 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
         assert info["value"] == pytest.approx(total)
         if reward == "points":
             assert total == info["score"]
-        same(seen, observer.observe_flat(game, seat))
+        same(seen, observer.flatten(observer.observe(game, seat)))
         with pytest.raises(ResetNeeded):
             env.step(0)
 

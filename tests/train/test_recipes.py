@@ -168,7 +168,7 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     assert played.games == 4 * players, "and every play was legal"
 
     game = Game.from_seed(observer.rules, 3)
-    seen = torch.from_numpy(observer.observe_flat(game, 0)[None]).float()
+    seen = torch.from_numpy(observer.flatten(observer.observe(game, 0))[None]).float()
     other = seen.clone()
     other[:, observer.slices["form"]] = torch.tensor([5.0] * 8)
     with torch.no_grad():

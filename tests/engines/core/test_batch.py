@@ -169,7 +169,7 @@ def test_fork_repeats_and_picks_rows(rules: BaseRules) -> None:
     assert batch.fork(2).num_games == 1
     for k in (0, -1, 1.5, "2", True):
         with pytest.raises(ValueError, match="k must be an integer from 1 to"):
-            batch.fork([0], k)  # type: ignore[arg-type]
+            batch.fork([0], k)
 
 
 def test_a_forfeit_of_a_finished_solitaire_changes_nothing() -> None:

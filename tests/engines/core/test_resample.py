@@ -246,7 +246,9 @@ def test_what_is_hidden_has_no_influence(variant: str) -> None:
         for action in actions:
             twin.step(action)
         different += left_over(twin) != left_over(game)
-        samples = [resample(observer, observer.observe_flat(each, seat), rng_of(), 3) for each in (game, twin)]
+        samples = [
+            resample(observer, observer.flatten(observer.observe(each, seat)), rng_of(), 3) for each in (game, twin)
+        ]
         same(samples[0].get_state(), samples[1].get_state())
     assert different
 
@@ -440,7 +442,7 @@ def test_observations_of_environments_are_taken_with_their_masks(env: Any) -> No
     assert "action_mask" in shown[0]
     observer, game = env.unwrapped.observer, env.unwrapped.game
     assert_same_information_set(game, game.mover, resample(observer, shown[0], rng_of(), 2))
-    same(observer.flatten(shown[0]), observer.observe_flat(game, game.mover))
+    same(observer.flatten(shown[0]), observer.flatten(observer.observe(game, game.mover)))
 
 
 # --- The exported check ----------------------------------------------------------------------------------------------

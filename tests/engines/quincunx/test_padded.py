@@ -62,8 +62,8 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
         for seat in range(rules.num_players):
             seen, small = wide.observe(game, seat), own.observe(game, seat)
             assert spaces[0].contains(seen)
-            assert spaces[1].contains(wide.observe_flat(game, seat))
-            same(wide.unflatten(wide.observe_flat(game, seat)), seen)
+            assert spaces[1].contains(wide.flatten(wide.observe(game, seat)))
+            same(wide.unflatten(wide.flatten(wide.observe(game, seat))), seen)
             for cell in range(81):
                 inside = cell in cells
                 assert seen["board"][cell] == (small["board"][cells.index(cell)] if inside else NO_CELL)
@@ -105,7 +105,7 @@ def test_actions_mean_the_same(rules: Rules) -> None:
 def test_resampling_takes_either_width(rules: Rules) -> None:
     wide, own, game = PaddedObserver(rules, preview=True), Observer(rules, preview=True), Game.from_seed(rules, 8)
     game.step(int(own.mask(game).argmax()))
-    seen = resample(wide, wide.observe_flat(game, 0), np.random.default_rng(0), 4)
+    seen = resample(wide, wide.flatten(wide.observe(game, 0)), np.random.default_rng(0), 4)
     same(seen.get_state(), resample(own, own.observe(game, 0), np.random.default_rng(0), 4).get_state())
     same(wide.hidden(wide.observe(game, 0)), own.hidden(own.observe(game, 0)))
     same(wide.public_state(wide.observe(game, 0)), own.public_state(own.observe(game, 0)))
