@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -167,16 +167,16 @@ def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> 
     return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
 
 
-def in_colour(stream: TextIO | None = None) -> bool:
-    """Return whether to write colours to a stream, by default stdout.
+def in_colour() -> bool:
+    """Return whether to write colours to stdout.
 
-    A terminal gets colours unless ``TERM`` is ``dumb`` or ``NO_COLOR`` is set; with ``FORCE_COLOR`` every stream does.
+    A terminal gets colours unless ``TERM`` is ``dumb`` or ``NO_COLOR`` is set; with ``FORCE_COLOR`` every output does.
     """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _need(module: str, reason: str) -> None:

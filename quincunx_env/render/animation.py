@@ -18,27 +18,30 @@ _LEAST = 60
 """Least number of characters of an element that is stored once and used by number, which takes 20 characters."""
 
 
-def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) -> str:
+LAST = 5.0
+"""Seconds for which the last picture of an animation is shown."""
+
+
+def animate(pictures: Sequence[str], seconds: float = 1.5) -> str:
     """Show pictures one after the other, again and again.
 
-    Elements that they share are stored once. The last picture is shown by programs that know no animation, and by
-    browsers that reduce motion.
+    Elements that they share are stored once. The last picture is shown for `LAST` seconds, and by programs that know no
+    animation, and by browsers that reduce motion.
 
     Args:
         pictures: SVG documents of one size, drawn by `quincunx_env.render.svg.draw`.
-        seconds: how long each is shown.
-        last: how long the last one is shown.
+        seconds: how long each of the others is shown.
 
     Returns:
         An SVG document.
 
     Raises:
-        ValueError: if there are no pictures, they differ in size, or a duration is not positive.
+        ValueError: if there are no pictures, they differ in size, or ``seconds`` is not positive.
     """
     if not pictures or len({_size(picture) for picture in pictures}) != 1:
         raise ValueError("an animation needs pictures of one size, at least one")
-    if not (seconds > 0 and last > 0):
-        raise ValueError(f"seconds and last must be positive, got {seconds} and {last}")
+    if not seconds > 0:
+        raise ValueError(f"seconds must be positive, got {seconds}")
     definitions: dict[str, None] = {}
     bodies = []
     for picture in pictures:
@@ -46,7 +49,7 @@ def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) ->
         definitions |= dict.fromkeys(defined)
         bodies.append(body)
     shared = _Shared(bodies)
-    total = seconds * (len(pictures) - 1) + last
+    total = seconds * (len(pictures) - 1) + LAST
     moments = [
         f'<g class="moment" style="animation-delay:{number * seconds:g}s">\n'
         + "\n".join(shared.emit(body))
@@ -57,7 +60,7 @@ def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) ->
         f".moment{{visibility:hidden;animation:moment {total:g}s step-end infinite}}\n"
         f"@keyframes moment{{0%{{visibility:visible}}{100 * seconds / total:.4g}%{{visibility:hidden}}}}\n"
         ".moment:last-of-type{visibility:visible;animation-name:last;animation-delay:0s!important}\n"
-        f"@keyframes last{{0%{{visibility:hidden}}{100 - 100 * last / total:.4g}%{{visibility:visible}}}}\n"
+        f"@keyframes last{{0%{{visibility:hidden}}{100 - 100 * LAST / total:.4g}%{{visibility:visible}}}}\n"
         "@media(prefers-reduced-motion:reduce){.moment{animation:none}}\n"
     )
     head = pictures[0].partition("\n")[0]

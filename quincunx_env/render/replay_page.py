@@ -109,13 +109,13 @@ def replay_page(
     )
 
 
-def embedded(page: str, height: int = 860) -> str:
+def embedded(page: str) -> str:
     """Wrap a page for use in another page or in a notebook.
 
-    It cannot change the page around it. ``height`` is in pixels.
+    It cannot change the page around it.
     """
     content = page.replace("&", "&amp;").replace('"', "&quot;")
-    style = f"width: 100%; max-width: 960px; height: {height}px; border: 0"
+    style = "width: 100%; max-width: 960px; height: 860px; border: 0"
     return f'<iframe title="Replay" sandbox="allow-scripts" style="{style}" srcdoc="{content}"></iframe>'
 
 

@@ -153,9 +153,9 @@ def best_cards(values: Sequence[Sequence[float]]) -> tuple[dict[int, float], dic
     return numbers, cards
 
 
-def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
-    """Draw a card of a scene as an SVG document. By default it has the colours of a page."""
-    drawing = _Drawing(scene, theme)
+def draw_card(scene: Scene, card: int) -> str:
+    """Draw a card of a scene as an SVG document. It has the colours of a page."""
+    drawing = _Drawing(scene, PAGE)
     drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
 

@@ -23,7 +23,7 @@ def expanded(text: str, stored: dict[str, str]) -> str:
 def test_every_picture_is_shown_in_its_turn_and_shared_elements_are_stored_once(name: str) -> None:
     record = Record.read(RECORDS / f"{name}.txt")
     pictures = [render.to_svg(record.game(number)) for number in range(len(record.actions) + 1)]
-    text = animate(pictures, seconds=2, last=6)
+    text = animate(pictures, seconds=2)
     root = ElementTree.fromstring(text)
     stored = dict(re.findall(r'<g id="(e\d+)">(.*?)</g>\n(?=<g id="e|</defs>)', text, re.DOTALL))
     moments = re.findall(
@@ -32,7 +32,7 @@ def test_every_picture_is_shown_in_its_turn_and_shared_elements_are_stored_once(
     assert [int(delay) for delay, _ in moments] == [2 * number for number in range(len(pictures))]
     for (_, moment), picture in zip(moments, pictures, strict=True):
         assert expanded(moment, stored) == picture.partition("</defs>\n")[2].removesuffix("\n</svg>\n")
-    assert f"moment {2 * len(record.actions) + 6}s step-end infinite" in text
+    assert f"moment {2 * len(record.actions) + 5}s step-end infinite" in text
     assert len(text) < sum(map(len, pictures)) / 3
     ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
     assert len(ids) == len(set(ids))
@@ -45,6 +45,6 @@ def test_pictures_without_a_common_size_and_times_are_refused() -> None:
         animate([])
     with pytest.raises(ValueError, match="one size"):
         animate([render.to_svg(game), render.to_svg(game, scale=2)])
-    for times in ({"seconds": 0.0}, {"last": -1.0}, {"last": float("nan")}):
+    for seconds in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="must be positive"):
-            animate([render.to_svg(game)], **times)
+            animate([render.to_svg(game)], seconds)
