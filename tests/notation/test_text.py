@@ -111,9 +111,11 @@ def test_the_text_explains_scores_and_lists_legal_plays() -> None:
 def test_json_of_an_announcement() -> None:
     game = new_game(Rules(num_players=2, simpleton=True), seed=0)
     assert to_json(game)["pending"] is None
+    assert "announcing" not in to_text(game)
     game.step(parse_action(game, "AV (0, 1)"))
     position = to_json(game, 1, legal=True)
     assert position["pending"] == {"action": "AV (0, 1)", "least": -64, "most": 319}
+    assert "announcing" in to_text(game)
     assert position["legal"] == []
     assert play_score(game, parse_action(game, "announce 12")) == (3, 0, {"basic": -2, "pair": 5})
     assert print_action(game, parse_action(game, "12")) == "announce 12"

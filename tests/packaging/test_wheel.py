@@ -180,25 +180,6 @@ def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> Non
     assert float(means["value"]) > float(means["greedy"])
 
 
-def test_play_finds_its_opponent_and_its_adviser(installed: Installed) -> None:
-    """By name, and in the console, which asks the adviser for a hint."""
-    program = """
-from quincunx_env import Rules
-from quincunx_env.play.session import Session, adviser_name, seat_players
-
-rules = Rules(num_players=2)
-session = Session(rules, seat_players(rules), adviser=adviser_name(rules))
-print(*session.names, session.adviser)
-"""
-    assert installed.run("-c", program).split() == ["human", "heuristic", "value"]
-    command = [str(installed.python), "-m", "quincunx_env", "play", "--terminal", "--num-players", "2", "--seed", "0"]
-    run = subprocess.run(
-        command, cwd=installed.folder, env=ENVIRONMENT, input="hint\n", capture_output=True, text=True, check=True
-    )
-    assert "seat 1 heuristic" in run.stdout
-    assert "value prefers:\n1. " in run.stdout
-
-
 def test_the_quick_start_runs_as_written(installed: Installed) -> None:
     """The script of the quick start, shortened by its own flags, in an environment whose packages are the wheel's own.
 
