@@ -175,7 +175,7 @@ def test_the_seed_of_a_partial_reset_repeats_it() -> None:
 def test_extreme_seeds_and_those_of_numpy(case: Case) -> None:
     """The least, the greatest for three rows, and one from an array."""
     driver = drive(case)
-    seeds: list[Any] = [0, 2**63 - ROWS, np.int64(5)]
+    seeds: list[Any] = [0, 2**63 - ROWS, np.int64(5), np.array(5)]
     for seed in seeds:
         driver.reset(seed)
         assert dealt(driver) == seeded(driver, 0, int(seed))
