@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 import quincunx_agents
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
-from quincunx_agents.networks import policy, weights_io
+from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.value import (
     WEIGHTS,
     ValueAgent,
@@ -192,7 +192,7 @@ def tensor_file(metadata: str, dtype: str = "F32", content: bytes = bytes(8)) ->
 def test_files_that_are_no_weights_are_refused(content: bytes, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     path.write_bytes(content)
-    for read in (quincunx_agents.load, load_weights, policy.load_weights):
+    for read in (quincunx_agents.load, load_weights):
         with pytest.raises(WeightsError, match=complaint):
             read(path)
     path.unlink()
