@@ -135,7 +135,7 @@ def test_what_are_no_rows_is_refused(rules: BaseRules, rows: Any, message: str) 
 
 @by_name(ONE_OF_EACH)
 def test_rows_are_numbers_of_any_kind_or_a_mask(rules: BaseRules) -> None:
-    """A range, a single number, any integer type; none at all changes nothing."""
+    """A range, a single number, any integer type; none at all changes nothing. What changes nothing takes a row twice."""
     batch = in_the_middle(rules, steps=3)
     actions, before = legal_actions(batch, np.random.default_rng(0)), batch.get_state()
     expected = batch.fork(range(5))
@@ -145,6 +145,10 @@ def test_rows_are_numbers_of_any_kind_or_a_mask(rules: BaseRules) -> None:
         same(batch.step(actions[1:4], rows), gains)
         same(batch.get_state(), expected.get_state())
     batch.set_state(before)
+    twice = [3, 0, 3]
+    assert batch.is_legal(actions[twice], twice).all()
+    if isinstance(batch, Batch):
+        same(batch.penalties(twice), batch.penalties()[twice])
     nothing: Any
     for nothing in ([], np.zeros(5, np.bool_)):
         batch.reset(rows=nothing)
@@ -210,6 +214,10 @@ def test_only_possible_plays_have_values(cards: Any, cells: Any, message: str) -
 
 def test_only_possible_cards_have_values_in_the_spiral_game() -> None:
     batch = in_the_middle(SPIRAL["spiral-play-1"])
+    same(
+        batch.value([3, 4, 3], [1, 0, 1]),
+        np.concatenate([batch.value([card], [row]) for card, row in ((3, 1), (4, 0), (3, 1))]),
+    )
     for cards, message in (([-1], "cards run from 0 to 51"), ([52], "cards run from"), ([0.5], "integer cards")):
         with pytest.raises(ValueError, match=message):
             batch.value(cards, [1])
