@@ -135,7 +135,7 @@ def test_what_are_no_rows_is_refused(rules: BaseRules, rows: Any, message: str) 
 
 @by_name(ONE_OF_EACH)
 def test_rows_are_numbers_of_any_kind_or_a_mask(rules: BaseRules) -> None:
-    """A range, a single number, any integer type; none at all changes nothing. What changes nothing takes a row twice."""
+    """A range, a single number, any integer type; none at all changes nothing. Queries take a row twice."""
     batch = in_the_middle(rules, steps=3)
     actions, before = legal_actions(batch, np.random.default_rng(0)), batch.get_state()
     expected = batch.fork(range(5))
