@@ -1,23 +1,19 @@
 """Atomic file writes; files of packages."""
 
-import atexit
 import csv
 import os
 import platform
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cache
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from threading import get_ident
 
 UNFINISHED = re.compile(r"\..*\.unfinished-(?P<host>.*)-(?P<process>\d+)(_\d+)?(\.[^.]*)?")
 """Names of temporary files; they name the writing process."""
-
-_UNPACKED = ExitStack()
-atexit.register(_UNPACKED.close)
 
 ABANDONED = 86_400.0
 """Age in seconds from which a temporary file of another machine counts as abandoned; longer than any write takes."""
@@ -100,5 +96,5 @@ def _may_be_written(path: Path, host: str, process: int) -> bool:
 
 @cache
 def package_file(package: str, *names: str) -> Path:
-    """Return the path of a file in a package. A package in a zip archive has it unpacked until the program ends."""
-    return _UNPACKED.enter_context(as_file(files(package).joinpath(*names)))
+    """Return the path of a file in a package."""
+    return Path(str(files(package).joinpath(*names)))

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import zipfile
 from importlib.metadata import EntryPoint, PackageNotFoundError
 from pathlib import Path
 
@@ -38,30 +37,6 @@ def test_the_command_finds_policies_in_the_current_folder(tmp_path: Path) -> Non
     command = [str(Path(sys.executable).with_name("quincunx")), "evaluate", "mine=my_module:policy", "--deals", "4"]
     done = subprocess.run([*command, "--workers", "2"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "| mine |" in done.stdout, done.stderr
-
-
-ROOT = Path(__file__).parents[2]
-
-FROM_A_ZIP = """
-import quincunx_env
-from quincunx_agents import load
-from quincunx_env.cli import main
-from quincunx_env.play.result import stored_scores
-main([])
-print(load("solitaire"), quincunx_env.__file__, len(stored_scores()), sep="\\n")
-"""
-
-
-def test_the_packages_run_from_a_zip_archive(tmp_path: Path) -> None:
-    pytest.importorskip("tyro")
-    with zipfile.ZipFile(tmp_path / "wheel.zip", "w") as archive:
-        for path in [*ROOT.glob("quincunx_env/**/*.*"), *ROOT.glob("agents/quincunx_agents/**/*.*")]:
-            archive.write(path, path.relative_to(ROOT).as_posix().removeprefix("agents/"))
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "wheel.zip")}
-    command = [sys.executable, "-P", "-c", FROM_A_ZIP]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-2:] == [str(tmp_path / "wheel.zip" / "quincunx_env" / "__init__.py"), "6"]
 
 
 def test_the_overview(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,11 +96,19 @@ def test_environments(name: str, fuzz: Fuzz) -> None:
             same(driver.state(), before)
             return
         for _ in range(40):
+            if game is not None and any(map(is_stuck, driver.games())):
+                break
             if fuzz.attempt(lambda: driver.advance(rng), RuntimeError).error:
                 break
         driver.reset(3)
 
     fuzz(check, 3)
+
+
+def is_stuck(game: Any) -> bool:
+    """Whether nothing can be laid in a position that play cannot lead to."""
+    cells = getattr(game, "legal_cells", lambda: True)()
+    return not (game.over or getattr(game, "pending", None) or (game.legal_cards() and cells))
 
 
 def replace_some_of_game(game: Any, name: str, limits: tuple[Any, Any], rng: np.random.Generator) -> None:
