@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
+from quincunx_agents.torch.networks import PREVIEW_SCALE  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules  # noqa: E402
@@ -42,6 +43,38 @@ def test_probabilities_of_plays_are_those_of_the_logits() -> None:
     expected = torch.softmax(logits[0][torch.from_numpy(legal)], 0).numpy() * 100
     np.testing.assert_allclose(table.ravel()[legal], expected, rtol=1e-5)
     assert "<svg" in to_svg(game, values=table)
+
+
+def test_logits_rise_with_the_bias_of_cards_and_with_points_and_draws() -> None:
+    """In the network's units of points and draws; the last plays compared are the best others of card and cell."""
+    observation, mask = seen(dealt(Rules(), 10))
+    flat, legal = torch.from_numpy(OBSERVER.flatten(observation)).float(), torch.from_numpy(mask)
+    network = PolicyNetwork(OBSERVER)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+
+    def raised(layer: str, output: int) -> Any:
+        """Return how the logits of legal plays change if the bias of an output rises by 1."""
+        bias = getattr(network, layer).bias
+        with torch.no_grad():
+            before = network.forward_actor(flat)[legal]
+            bias[output] += 1
+            after = network.forward_actor(flat)[legal]
+            bias[output] -= 1
+        return after - before
+
+    points, draws = np.moveaxis(observation["preview"].reshape(*mask.shape, 2)[mask] / PREVIEW_SCALE, -1, 0)
+    np.testing.assert_allclose(raised("card_bias", 0), 1, atol=1e-4)
+    np.testing.assert_allclose(raised("preview_gain", 0), points, atol=1e-4)
+    np.testing.assert_allclose(raised("preview_gain", 1), draws, atol=1e-4)
+    table = observation["preview"][..., 0] / PREVIEW_SCALE[0]
+    for output, axis in ((2, 1), (3, 2)):  # over the other cards of the cell, and over the other cells of the card
+        top = -np.sort(-table, axis=axis)
+        best, second = np.take(top, [0], axis), np.take(top, [1], axis)
+        others = np.where(table == best, second, best)
+        np.testing.assert_allclose(
+            raised("preview_gain", output), (table - others).reshape(mask.shape)[mask], atol=1e-4
+        )
 
 
 def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> None:

@@ -240,7 +240,7 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         other("lengths", arrays["lengths"][:-1]): announced,
         other("totals", arrays["totals"][:, 0]): f"{announced} totals of shape (10, 1), got (10,)",
         other("lost", arrays["lost"][:-1]): announced,
-        other("lost", np.full(10, 2, np.uint8).view(np.bool_)): "a game is lost or not, got another value",
+        other("lost", np.array([2, *[0] * 9], np.uint8).view(np.bool_)): "a game is lost or not, got another value",
         other("lengths", long): "at most 72 actions, got 255",
         other("actions", arrays["actions"][:-1]): f"{total} actions are needed, got the shape (",
         other("lost", arrays["lost"].astype(np.uint8)): "lost.npy has the dtype |u1, expected |b1",
