@@ -25,8 +25,8 @@ LAST = 5.0
 def animate(pictures: Sequence[str], seconds: float = 1.5) -> str:
     """Show pictures one after the other, again and again.
 
-    Elements that they share are stored once. The last picture is shown for `LAST` seconds, and by programs that know no
-    animation, and by browsers that reduce motion.
+    Elements that they share are stored once. The last picture is shown for five seconds. Programs that know no
+    animation, and browsers that reduce motion, show it alone.
 
     Args:
         pictures: SVG documents of one size, drawn by `quincunx_env.render.svg.draw`.
