@@ -85,7 +85,7 @@ def test_pages_fit_a_phone(site: str, open_page: OpenPage, page: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_charts_have_the_ground_of_the_theme(site: str, open_page: OpenPage, scheme: str) -> None:
     opened = open_page("1280x800", color_scheme=scheme)
-    for page in ("training", "benchmark", "optimal_play"):
+    for page in ("training", "generalisation", "optimal_play"):
         opened.goto(f"{site}/docs/{page}.html")
         chart = opened.locator('article img[src$=".png"]')
         assert ("invert" in chart.evaluate("image => getComputedStyle(image).filter")) == (scheme == "dark")
