@@ -18,7 +18,7 @@ def parse(
     with requires_extra("arena", prog):
         import tyro
 
-    def main(chosen: Options) -> Options:  # tyro shows errors of a class as a box, and leaves those of a function
+    def main(chosen: Options) -> Options:  # tyro shows errors of a class as a box, errors of a function it leaves alone
         return chosen
 
     main.__annotations__ = {"chosen": Annotated[options, tyro.conf.arg(name="")]}

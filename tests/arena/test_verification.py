@@ -60,7 +60,7 @@ def games_of(records: Games) -> Plays:
 
 
 def forged(games: Plays, config: MatchConfig = CONFIG) -> Games:
-    """A file of these games whose figures are those of the points that it claims."""
+    """A file of these games, with figures computed from the points that it claims."""
     points, lost = np.array([each[1] for each in games]), np.array([each[2] for each in games])
     actions = np.array([action for each in games for action in each[0]], np.uint16)
     lengths = np.array([len(each[0]) for each in games])
@@ -180,7 +180,7 @@ FORGERIES: dict[Callable[[Plays], Games], str] = {
     other_rules: f"deal 6, {ILLEGAL}",
     fewer_deals: "11 deals make 11 games, got 12",
 }
-"""What each function forges, all checksums and figures included, and how the message names it."""
+"""Forgeries with valid checksums and figures, and the words of the message for each."""
 
 
 def test_a_true_file(true: Games) -> None:
