@@ -6,7 +6,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
 
-from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
 from quincunx_env import Game, Rules, render
 from quincunx_env.adapters.sb3 import LearningCurve, SolitaireVecEnv, save
 from quincunx_env.arena import evaluate, table
@@ -38,7 +38,7 @@ curve = LearningCurve("learning_curve.png", every=max(options.steps // 20, 1), v
 model.learn(options.steps, callback=curve)
 save(model, "model.zip")  # with the options of the environment, model.json
 
-agent = SB3PolicyAgent(model.policy, observer)
+agent = sb3_agent(model.policy, observer)
 game = Game.from_seed(Rules(), seed=0)
 render.save("heat_map.svg", game, values=agent.probabilities(game), unit="percent")  # the best card of each cell
 

@@ -36,7 +36,7 @@ from stable_baselines3.common.logger import configure
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.torch import NetworkPolicy, PolicyNetwork, QuincunxMaskablePolicy, sb3_agent
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv, save
 from quincunx_env.arena import resolve
@@ -185,9 +185,9 @@ def network_of(model: BaseAlgorithm) -> PolicyNetwork:
 def agent_of(policy: nn.Module, observer: Observer) -> Policy:
     """Return the greedy agent of a model's policy."""
     if isinstance(network := policy.mlp_extractor, PolicyNetwork):
-        return GreedyPolicy(network.forward_actor, observer)
+        return NetworkPolicy(network.forward_actor, observer)
     assert isinstance(policy, MaskableActorCriticPolicy)
-    return SB3PolicyAgent(policy, observer)
+    return sb3_agent(policy, observer)
 
 
 # --- Opponents -------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class SelfPlay:
     def add(self, name: str, network: PolicyNetwork) -> None:
         """Add a snapshot."""
         self.snapshots.append(network)
-        self.pool.add(name, GreedyPolicy(network.forward_actor, self.env.envs.observer))
+        self.pool.add(name, NetworkPolicy(network.forward_actor, self.env.envs.observer))
 
     def get_state(self) -> dict[str, Any]:
         """Return pool and snapshots for a checkpoint."""

@@ -43,7 +43,7 @@ from ray.tune.registry import register_env
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
@@ -259,7 +259,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     return config
 
 
-def agents(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[GreedyPolicy]:
+def agents(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[NetworkPolicy]:
     """Return greedy agents of some modules, with copies of their networks."""
     weights, observer = algorithm.learner_group.get_weights(names), make_observer(arguments.rules, preview=True)
     found = []
@@ -268,7 +268,7 @@ def agents(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list
             network = PolicyNetwork(observer)
         tensors = {key.removeprefix("network."): torch.tensor(array) for key, array in weights[name].items()}
         network.load_state_dict(tensors)
-        found.append(GreedyPolicy(network.forward_actor, observer))
+        found.append(NetworkPolicy(network.forward_actor, observer))
     return found
 
 

@@ -44,8 +44,6 @@ class AgentSpec(NamedTuple):
     """Rules that a network can learn, by names that no other game has."""
     base_variant: Callable[[Any], str]
     """Name in ``variants`` of rules without further options. A network must have learned their base variant."""
-    single_round: Mapping[str, Any]
-    """Options of a single round of the same cards, without announcements."""
     features: FeatureModule
     """Features of afterstates, which value networks read."""
     rollout_policy: RolloutPolicy
@@ -63,7 +61,6 @@ def _quincunx() -> AgentSpec:
     return AgentSpec(
         variants=variants.VARIANTS,
         base_variant=variants.base_variant,
-        single_round={"simpleton": False, "match": False},
         features=features,
         rollout_policy=rollout_policy,
         heuristic=heuristic.action_values,
@@ -78,7 +75,6 @@ def _spiral() -> AgentSpec:
     return AgentSpec(
         variants=variants.VARIANTS,
         base_variant=variants.base_variant,
-        single_round={"deals": 1},
         features=features,
         rollout_policy=rollout_policy,
         heuristic=heuristic.action_values,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from quincunx_agents.agent_specs import agent_spec_of
-from quincunx_agents.greedy import HighestValue
+from quincunx_agents.greedy import GreedyPolicy
 from quincunx_env.core.rules import BaseRules
 
 
@@ -12,9 +12,9 @@ from quincunx_env.core.rules import BaseRules
 class Heuristic:
     """Heuristic for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`."""
 
-    def for_rules(self, rules: BaseRules) -> HighestValue:
+    def for_rules(self, rules: BaseRules) -> GreedyPolicy:
         """Return the policy for a game."""
-        return HighestValue(partial(agent_spec_of(rules).heuristic, rules))
+        return GreedyPolicy(partial(agent_spec_of(rules).heuristic, rules))
 
 
 heuristic = Heuristic()

@@ -30,7 +30,7 @@ def require_finite(values: npt.NDArray[np.floating]) -> None:
         raise NotFiniteError(f"{problem}: its weights are damaged or too large")
 
 
-def best(values: npt.NDArray[np.floating]) -> Ints:
+def best(values: npt.NDArray[np.floating], tolerance: float = TOLERANCE) -> Ints:
     """Return the lowest index of the highest value of each row.
 
     Float [n, A] -> int64 [n]; values may be -inf.
@@ -40,7 +40,7 @@ def best(values: npt.NDArray[np.floating]) -> Ints:
     """
     highest = values.max(axis=1, keepdims=True)
     require_finite(highest[~np.isneginf(highest)])  # with announcements, no action has a value
-    found: Ints = (values >= highest - TOLERANCE).argmax(axis=1)
+    found: Ints = (values >= highest - tolerance).argmax(axis=1)
     return found
 
 

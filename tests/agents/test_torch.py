@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
+from quincunx_agents.torch import NetworkPolicy, PolicyNetwork  # noqa: E402
 from quincunx_agents.torch.networks import PREVIEW_SCALE  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
@@ -28,16 +28,16 @@ def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
     logits[torch.from_numpy(~mask)] = 9.0
     best = mask.nonzero()[1].max()
     logits[:, best] = 1.0
-    policy = GreedyPolicy(lambda flat: logits[: len(flat)], OBSERVER)
+    policy = NetworkPolicy(lambda flat: logits[: len(flat)], OBSERVER)
     assert policy(observation, mask, np.random.default_rng(0))[mask[:, best]].tolist() == [best] * mask[:, best].sum()
-    level = GreedyPolicy(lambda flat: torch.zeros(len(flat), mask.shape[1]), OBSERVER)
+    level = NetworkPolicy(lambda flat: torch.zeros(len(flat), mask.shape[1]), OBSERVER)
     assert level(observation, mask, np.random.default_rng(0)).tolist() == mask.argmax(axis=1).tolist()
 
 
 def test_probabilities_of_plays_are_those_of_the_logits() -> None:
     """In percent, as a table that a picture shows; illegal plays have none."""
     logits = torch.arange(float(Rules().num_actions))[None] / 100
-    policy, game = GreedyPolicy(lambda flat: logits, OBSERVER), Game.from_seed(Rules(), 3)
+    policy, game = NetworkPolicy(lambda flat: logits, OBSERVER), Game.from_seed(Rules(), 3)
     table, legal = policy.probabilities(game), OBSERVER.mask(game).astype(bool)
     assert (~np.isnan(table)).ravel().tolist() == legal.tolist()
     expected = torch.softmax(logits[0][torch.from_numpy(legal)], 0).numpy() * 100
@@ -81,7 +81,7 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
 
-    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+    from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
     env = SolitaireVecEnv(2, observation="flat", preview=True)
@@ -90,11 +90,11 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
         torch.nn.init.normal_(parameter, std=0.2)
     observation, mask = seen(dealt(Rules(), 20))
     expected, _ = model.predict(OBSERVER.flatten(observation), action_masks=mask, deterministic=True)
-    agent = SB3PolicyAgent(model.policy, OBSERVER)
+    agent = sb3_agent(model.policy, OBSERVER)
     assert agent(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
     network = model.policy.mlp_extractor
     assert isinstance(network, PolicyNetwork)
-    greedy = GreedyPolicy(network.forward_actor, OBSERVER)
+    greedy = NetworkPolicy(network.forward_actor, OBSERVER)
     assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
 
 
@@ -103,7 +103,7 @@ def test_an_agent_encodes_observations_as_in_training(form: str, actions: str) -
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
 
-    from quincunx_agents.torch import SB3PolicyAgent
+    from quincunx_agents.torch import sb3_agent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
     env = SolitaireVecEnv(20, observation=form, preview=True, actions=actions)
@@ -113,7 +113,7 @@ def test_an_agent_encodes_observations_as_in_training(form: str, actions: str) -
     shown, masks = env.reset(), env.envs.action_masks()
     assert isinstance(shown, np.ndarray)
     expected, _ = model.predict(shown, action_masks=masks, deterministic=True)
-    agent = SB3PolicyAgent(model.policy, env.envs.observer)
+    agent = sb3_agent(model.policy, env.envs.observer)
     pieces, joint = env.envs.observer.observe_batch(env.envs.batch), env.envs.observer.mask_batch(env.envs.batch)
     chosen = agent(pieces, joint, np.random.default_rng(0))
     played = env.envs.observer.places.to_joint(expected, joint) if actions == "hand" else expected

@@ -262,7 +262,7 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
 
-    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+    from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
     from quincunx_agents.torch.networks import RETURN_SCALE
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
@@ -284,7 +284,7 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
         device="cpu",
     )
     model.learn(400_000)
-    learned = SB3PolicyAgent(model.policy, env.envs.observer)
+    learned = sb3_agent(model.policy, env.envs.observer)
 
     def wins(opponent: Any) -> float:
         """Share of rounds won, a shared win counted half."""

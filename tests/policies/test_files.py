@@ -197,10 +197,10 @@ def test_a_network_that_overflows_later_is_named_in_one_line(
 
 PYTHON = """
 import numpy as np
-from quincunx_agents.greedy import HighestValue
+from quincunx_agents.greedy import GreedyPolicy
 
-values = HighestValue(lambda observation, mask: np.where(mask, np.nan, -np.inf))
-infinite = HighestValue(lambda observation, mask: np.where(mask, np.inf, -np.inf))
+values = GreedyPolicy(lambda observation, mask: np.where(mask, np.nan, -np.inf))
+infinite = GreedyPolicy(lambda observation, mask: np.where(mask, np.inf, -np.inf))
 actions = lambda observation, mask, rng: np.full(len(mask), np.nan)
 """
 

@@ -13,7 +13,7 @@ import ray
 import tyro
 from ray.rllib.core.rl_module.rl_module import RLModule
 
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_env.arena import compare, evaluate
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from quincunx_env.registry import make_observer
@@ -88,11 +88,11 @@ def same(one: Tensors, other: Tensors) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def agent_in(checkpoint: Path, module: str, rules: Rules) -> GreedyPolicy:
+def agent_in(checkpoint: Path, module: str, rules: Rules) -> NetworkPolicy:
     """The agent in a checkpoint, as the page says."""
     path = checkpoint.resolve() / "learner_group" / "learner" / "rl_module" / module
     network: Any = RLModule.from_checkpoint(path)
-    return GreedyPolicy(network.network.forward_actor, make_observer(rules, preview=True))
+    return NetworkPolicy(network.network.forward_actor, make_observer(rules, preview=True))
 
 
 # --- Runs ------------------------------------------------------------------------------------------------------------

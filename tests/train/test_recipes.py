@@ -155,7 +155,7 @@ def test_the_loops_distribution_is_over_legal_actions() -> None:
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
     """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
-    from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+    from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
     from quincunx_env.arena import compare
     from quincunx_env.quincunx import PaddedObserver
 
@@ -163,7 +163,7 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
     torch.nn.init.normal_(network.cell_queries.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
-    policy = observer.unpad_policy(GreedyPolicy(network.forward_actor, observer))
+    policy = observer.unpad_policy(NetworkPolicy(network.forward_actor, observer))
     played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
     assert played.games == 4 * players, "and every play was legal"
 

@@ -28,7 +28,7 @@ with requires_extra("train"):
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.quincunx.rules import Rules
@@ -98,7 +98,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
     network, target = PolicyNetwork(observer), PolicyNetwork(observer)
     target.load_state_dict(network.state_dict())
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
-    policy = GreedyPolicy(network.forward_actor, observer)
+    policy = NetworkPolicy(network.forward_actor, observer)
 
     rows = max(arguments.buffer // games, 2)
     observations = np.zeros((rows, games, observer.size), np.int16)
@@ -161,7 +161,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
     return report("train.recipes.dqn", arguments, policy, VARIANTS, facts)
 
 
-def validation(arguments: Arguments, policy: GreedyPolicy, steps: int, timer: PhaseTimer) -> dict[str, Any]:
+def validation(arguments: Arguments, policy: NetworkPolicy, steps: int, timer: PhaseTimer) -> dict[str, Any]:
     """Return steps and strength on validation deals; training time pauses."""
     timer.add("training")
     found = strengths(policy, arguments.against, VARIANTS, arguments.eval_deals, "validation")

@@ -22,7 +22,7 @@ with requires_extra("train"):
     from stable_baselines3.common.utils import LinearSchedule
     from stable_baselines3.common.vec_env import VecNormalize
 
-from quincunx_agents.torch import SB3PolicyAgent
+from quincunx_agents.torch import sb3_agent
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena.benchmark import write_results
 from quincunx_env.arena.generalisation import TASKS, GeneralisationResult, PaddedAgent, evaluate_generalisation
@@ -84,7 +84,7 @@ def main(arguments: Arguments) -> GeneralisationResult:
         seed=arguments.seed,
     )
     model.learn(arguments.total_steps, progress_bar=arguments.progress)
-    agent = PaddedAgent(SB3PolicyAgent(model.policy, envs.envs.observer), arguments.preview, arguments.rules_in_obs)
+    agent = PaddedAgent(sb3_agent(model.policy, envs.envs.observer), arguments.preview, arguments.rules_in_obs)
     found = evaluate_generalisation(task.name, agent, deals=arguments.deals, name=arguments.name)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_results(arguments.out, found.results.values())

@@ -9,11 +9,11 @@ import json
 import warnings
 import zipfile
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
 from quincunx_env.utils.extras import needs_extra
@@ -23,9 +23,9 @@ with needs_extra("sb3", "a model of stable-baselines3"):
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import A2C, DQN, PPO
 
-from quincunx_agents import ties
-from quincunx_agents.afterstates import Bools, Ints
-from quincunx_agents.torch.greedy_policy import GreedyPolicy
+from quincunx_agents.afterstates import Bools
+from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
+from quincunx_agents.torch.network_policy import NetworkPolicy
 from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import NotFiniteError, Policy
@@ -93,12 +93,14 @@ class Model:
                 "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
                 "name it as 'module:attribute', with a function that changes them, too"
             )
-        own = isinstance(self.policy, QuincunxMaskablePolicy)
         observer: Any = codec.observer
-        greedy: Any = (
-            GreedyPolicy(self.policy.mlp_extractor.forward_actor, observer) if own else GreedyScores(codec, self)
+        greedy = (
+            NetworkPolicy(self.policy.mlp_extractor.forward_actor, observer)
+            if isinstance(self.policy, QuincunxMaskablePolicy)
+            # The unit of the scores is unknown. Without a tolerance it plays as the library that trained the network.
+            else GreedyPolicy(partial(self.scores, codec), tolerance=0)
         )
-        return observer.unpad_policy(greedy) if hasattr(observer, "unpad_policy") else greedy  # type: ignore[no-any-return]
+        return observer.unpad_policy(greedy) if hasattr(observer, "unpad_policy") else greedy
 
     def _require_fitting(self, codec: EnvCodec) -> None:
         """Check that the model has the spaces of an environment.
@@ -121,8 +123,26 @@ class Model:
             f"{_in_words(*own, given[0])}"
         )
 
-    def scores(self, encoded: Any) -> npt.NDArray[Any]:
-        """Compute logits or Q-values of all actions."""
+    def scores(self, codec: EnvCodec, observation: Pieces, mask: Bools) -> Scores:
+        """Return logits or Q-values of all joint actions, [n, A]; see `GreedyPolicy`."""
+        rows, shown = len(mask), mask
+        cards, cells = codec.factor_sizes
+        if codec.factored:
+            plays = mask[:, : cards * cells].reshape(rows, cards, cells)
+            shown = np.concatenate([plays.any(axis=2), plays.any(axis=1)], axis=1)
+        elif codec.hand:
+            shown = codec.hand.mask(mask)
+        pieces = {piece.name: observation[piece.name] for piece in codec.observer.pieces}
+        scores = self._outputs(codec.with_mask(codec.encode(pieces), shown.astype(np.int8)))
+        if codec.factored:  # the best pair is the best card and the best cell
+            pairs = (scores[:, :cards, None] + scores[:, None, cards:]).reshape(rows, -1)
+            scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
+        elif codec.hand:
+            scores = codec.hand.by_card(scores, mask)
+        return legal_scores(scores, mask)
+
+    def _outputs(self, encoded: Any) -> Scores:
+        """Return logits or Q-values of the model's actions."""
         tensors: Any = (
             {name: torch.from_numpy(piece) for name, piece in encoded.items()}
             if isinstance(encoded, dict)
@@ -138,58 +158,8 @@ class Model:
                     raise NotFiniteError(f"it computes numbers that are none (NaN): {error}") from error
                 parts = getattr(distribution, "distributions", None) or distribution.distribution
                 found = torch.cat([part.logits for part in (parts if isinstance(parts, list) else [parts])], dim=1)
-        scores: npt.NDArray[Any] = found.numpy()
-        return scores
-
-
-class GreedyScores:
-    """Greedy policy of a model's scores, a `quincunx_env.core.policy.ValuedPolicy`.
-
-    It chooses the legal action of the highest score, the first of several. Unlike `quincunx_agents.ties.best` it
-    distinguishes scores that differ by rounding, because their unit is unknown: it plays as the library does that
-    trained the network.
-    """
-
-    def __init__(self, codec: EnvCodec, model: Model) -> None:
-        self.codec = codec
-        self.model = model
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n].
-
-        Raises:
-            NotFiniteError: if scores are NaN or too large, or no legal action has a finite one.
-        """
-        # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
-        scores = np.maximum(self._scores(observation, mask), np.finfo(np.float64).min)
-        chosen: Ints = np.where(mask, scores, -np.inf).argmax(axis=1)
-        return chosen
-
-    def action_values(
-        self, observation: Pieces, mask: Bools, rng: np.random.Generator
-    ) -> npt.NDArray[np.floating[Any]]:
-        """Return scores (logits or Q-values) of legal actions, float64 [n, A]. They are -inf for all others."""
-        return np.where(mask, self._scores(observation, mask), -np.inf)
-
-    def _scores(self, observation: Pieces, mask: Bools) -> npt.NDArray[np.float64]:
-        """Return scores of all joint actions, [n, A]."""
-        codec, rows, shown = self.codec, len(mask), mask
-        cards, cells = codec.factor_sizes
-        if codec.factored:
-            plays = mask[:, : cards * cells].reshape(rows, cards, cells)
-            shown = np.concatenate([plays.any(axis=2), plays.any(axis=1)], axis=1)
-        elif codec.hand:
-            shown = codec.hand.mask(mask)
-        pieces = {piece.name: observation[piece.name] for piece in codec.observer.pieces}
-        scores = self.model.scores(codec.with_mask(codec.encode(pieces), shown.astype(np.int8)))
-        if codec.factored:  # the best pair is the best card and the best cell
-            pairs = (scores[:, :cards, None] + scores[:, None, cards:]).reshape(rows, -1)
-            scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
-        elif codec.hand:
-            scores = codec.hand.by_card(scores, mask)
-        scores = scores.astype(np.float64)
-        ties.require_finite(np.where(mask, scores, -np.inf).max(axis=1))
-        return scores
+        outputs: Scores = found.numpy()
+        return outputs
 
 
 def _is_own(codec: EnvCodec, observation: Any) -> bool:

@@ -30,7 +30,7 @@ from quincunx_agents.afterstates import (
     Floats,
 )
 from quincunx_agents.agent_specs import agent_spec_of, agent_spec_with, agent_specs, base_variant
-from quincunx_agents.greedy import HighestValue
+from quincunx_agents.greedy import GreedyPolicy
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_env.core.observation import Pieces
@@ -189,7 +189,7 @@ class ValueAgent:
     def __init__(self, weights: ValueWeights) -> None:
         self.weights = weights
 
-    def for_rules(self, rules: BaseRules) -> HighestValue:
+    def for_rules(self, rules: BaseRules) -> GreedyPolicy:
         """Return the policy for a game, with any options.
 
         The model card of the network lists the options it was trained with.
@@ -198,7 +198,7 @@ class ValueAgent:
             ValueError: for a game whose base variant the network has not learned.
         """
         require_learned(self.weights, rules)
-        return HighestValue(partial(action_values, self.weights, rules))
+        return GreedyPolicy(partial(action_values, self.weights, rules))
 
 
 def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
@@ -324,7 +324,7 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
 class ShippedValueAgent:
     """Agent of the shipped network for the rules. It is a `quincunx_env.core.policy.PolicyFactory`."""
 
-    def for_rules(self, rules: BaseRules) -> HighestValue:
+    def for_rules(self, rules: BaseRules) -> GreedyPolicy:
         """Return the policy for a game; see `ValueAgent.for_rules`.
 
         Raises:

@@ -4,8 +4,8 @@ They need PyTorch, from the extras ``train`` and ``sb3``.
 
 - `PolicyNetwork`: logits and state value, for policy gradients.
 - `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.
-- `GreedyPolicy`: argmax over the legal logits of a module.
-- `QuincunxMaskablePolicy`, `SB3PolicyAgent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an
+- `NetworkPolicy`: `quincunx_agents.greedy.GreedyPolicy` of a module's logits.
+- `QuincunxMaskablePolicy`, `sb3_agent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an
   agent. They are imported on first use, because they need stable-baselines3 (extra ``sb3``), which Ray RLlib does not.
 """
 
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("train", "quincunx_agents.torch"):
-    from quincunx_agents.torch.greedy_policy import GreedyPolicy
+    from quincunx_agents.torch.network_policy import NetworkPolicy
     from quincunx_agents.torch.networks import PolicyNetwork, ValueNetwork
 
 if TYPE_CHECKING:
-    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
+    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, sb3_agent
 
-__all__ = ["GreedyPolicy", "PolicyNetwork", "QuincunxMaskablePolicy", "SB3PolicyAgent", "ValueNetwork"]
+__all__ = ["NetworkPolicy", "PolicyNetwork", "QuincunxMaskablePolicy", "ValueNetwork", "sb3_agent"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("QuincunxMaskablePolicy", "SB3PolicyAgent"):
+    if name not in ("QuincunxMaskablePolicy", "sb3_agent"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needs_extra("sb3", name):
         return getattr(import_module("quincunx_agents.torch.sb3_policy"), name)

@@ -1,5 +1,6 @@
 """`PolicyNetwork` in sb3-contrib's MaskablePPO, and trained policies as agents."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,9 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
-from quincunx_agents import ties
-from quincunx_agents.afterstates import Floats
-from quincunx_agents.torch.greedy_policy import GreedyPolicy
+from quincunx_agents.torch.network_policy import NetworkPolicy
 from quincunx_agents.torch.networks import Plays, PolicyNetwork
-from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.observation import Observer
 
 
 class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
@@ -115,32 +114,21 @@ def _sums(numbers: Tensor, rows: Tensor, count: int) -> Tensor:
     return numbers.new_zeros(count).index_add(0, rows, numbers)
 
 
-class SB3PolicyAgent(GreedyPolicy):
-    """Greedy agent of a policy that sb3-contrib trained; a `quincunx_env.core.policy.Policy`.
+def sb3_agent(policy: MaskableActorCriticPolicy, observer: Observer) -> NetworkPolicy:
+    """Return the greedy agent of a policy that sb3-contrib trained.
 
     Args:
         policy: of a MaskablePPO trained on ``observation="flat"`` or ``"float32"``, with actions by card; on
             ``"float32"`` also with ``actions="hand"``.
         observer: of the environment it was trained on.
     """
+    by_place = bool(policy.action_space.n != observer.num_actions)  # type: ignore[attr-defined]  # Discrete
+    encoder = observer.encoder(by_place) if policy.observation_space.dtype == np.float32 else None
+    return NetworkPolicy(partial(_log_probabilities, policy), observer, encoder)
 
-    def __init__(self, policy: MaskableActorCriticPolicy, observer: Observer) -> None:
-        super().__init__(self._logits, observer)
-        self.policy = policy
-        self._by_place = bool(policy.action_space.n != observer.num_actions)  # type: ignore[attr-defined]  # Discrete
-        if policy.observation_space.dtype == np.float32:
-            self.encode = observer.encoder(by_place=self._by_place).encode
 
-    def action_values(self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-        """Return the log-probabilities of legal actions by card, as `GreedyPolicy.action_values` does."""
-        if not self._by_place:
-            return super().action_values(observation, mask, rng)
-        logits = self.observer.places.by_card(self._logits_of(observation), mask)
-        ties.require_finite(logits[mask])
-        return np.where(mask, logits, -np.inf).astype(np.float32)
-
-    def _logits(self, observation: Tensor) -> Tensor:
-        """Return log-probabilities without the mask, [n, actions]."""
-        distribution: Any = self.policy.get_distribution(observation.to(self.policy.device)).distribution
-        logits: Tensor = distribution.logits
-        return logits.cpu()
+def _log_probabilities(policy: MaskableActorCriticPolicy, observation: Tensor) -> Tensor:
+    """Return log-probabilities without the mask, [n, actions]."""
+    distribution: Any = policy.get_distribution(observation.to(policy.device)).distribution
+    logits: Tensor = distribution.logits
+    return logits.cpu()

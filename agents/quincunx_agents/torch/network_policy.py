@@ -1,0 +1,61 @@
+"""Greedy policy of a torch module: the highest legal logit."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from quincunx_agents.afterstates import Bools, Floats
+from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
+from quincunx_env.core.encoding import Encoder
+from quincunx_env.core.game import Game
+from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.registry import spec_of
+
+
+class NetworkPolicy(GreedyPolicy):
+    """`GreedyPolicy` of a torch module.
+
+    Args:
+        logits: maps encoded observations, float32 [n, size], to logits [n, actions]; for a
+            `quincunx_agents.torch.PolicyNetwork` its method `forward_actor`.
+        observer: of the environment it was trained on.
+        encoder: of its observations if they are ``"float32"``. By places of the hand, it encodes for actions by place.
+    """
+
+    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer, encoder: Encoder | None = None) -> None:
+        super().__init__(self._scores)
+        self.logits = logits
+        self.observer = observer
+        self.encode = encoder.encode if encoder else observer.flatten
+        self.places = encoder.places if encoder else None
+
+    def probabilities(self, game: Game) -> Floats:
+        """Return the mover's probability of each play, in percent.
+
+        A heat map shows the best card of each cell: ``render.to_svg(game, values=agent.probabilities(game))``.
+
+        Args:
+            game: the position, which stays as it is; not one in which Simpleton asks for an announcement.
+
+        Returns:
+            float64 [cards, cells]; NaN for illegal plays.
+        """
+        notation, plays = spec_of(game.rules).notation, list(spec_of(game.rules).notation.legal_plays(game))
+        pieces = self.observer.observe(game, game.mover)
+        mask = self.observer.mask(game)[None].view(np.bool_)
+        [logits] = self._scores({name: piece[None] for name, piece in pieces.items()}, mask)
+        shares = np.exp(logits[plays] - logits[plays].max())
+        table = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
+        for action, share in zip(plays, 100 * shares / shares.sum(), strict=True):
+            table[notation.decode_play(game, action)] = share
+        return table
+
+    def _scores(self, observation: Pieces, mask: Bools) -> Scores:
+        """Return the logits of legal actions, float32 [n, actions]."""
+        with torch.no_grad():
+            logits: Floats = self.logits(torch.from_numpy(self.encode(observation)).float()).numpy()
+        if self.places:
+            logits = self.places.by_card(logits, mask).astype(np.float32)
+        return legal_scores(logits, mask)
