@@ -19,7 +19,7 @@ from docutils import nodes
 from sphinx.util.typing import stringify_annotation
 
 from quincunx_env import __version__, render
-from quincunx_env.arena import evaluate, explain
+from quincunx_env.arena import Run, evaluate, explain
 from quincunx_env.arena.games import Games
 from quincunx_env.render.replay_page import replay_page
 
@@ -108,7 +108,7 @@ def write_games(app: Any, error: Exception | None) -> None:
     """Write the replay player, and the picture for previews of links."""
     if error is None and app.builder.format == "html":
         with TemporaryDirectory() as folder:
-            evaluate("value", 3, records=Path(folder, "value.npz"))
+            evaluate("value", 3, run=Run(records=Path(folder, "value.npz")))
             games = Games.read(Path(folder, "value.npz"))
         page = replay_page(
             [games.record(number) for number in range(3)],

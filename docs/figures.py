@@ -71,7 +71,7 @@ def tasks() -> str:
             (
                 f"`{name}`",
                 TASK_RULES[name],
-                f"{final.first:,} to {final.first + final.count - 1:,}",
+                f"{final.first:,} to {final.last:,}",
                 f"the first {task.search.count}",
                 *((f"{each:.4f}" if task.opponent else f"{each:.1f}") for each in (uniform, reference)),
             )

@@ -47,6 +47,7 @@ from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
+from quincunx_env.arena import Deals
 from quincunx_env.arena.runner import connect_to_ray
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
@@ -188,7 +189,8 @@ def train(arguments: Arguments, state: State) -> dict[str, Any]:
                 found |= promote(arguments, algorithm, state)
             if last or state.iteration % arguments.eval_every == 0:
                 [agent] = agents(arguments, algorithm, [arguments.learner])
-                measured = strengths(agent, arguments.against, variants, arguments.eval_deals, "validation")
+                deals = Deals(arguments.eval_deals, "validation")
+                measured = strengths(agent, arguments.against, variants, deals)
                 state.history.append({"done": state.iteration, "steps": state.steps, "variants": measured})
                 [figures] = measured.values()
                 bar.set_postfix({name: f"{figures[name]:.3g}" for name in ("mean", "win_rate") if name in figures})

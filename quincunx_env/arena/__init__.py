@@ -20,6 +20,8 @@ intervals, ratings, pictures and the command line need the extra ``arena``.
 from quincunx_env.arena.comparison import Comparison, compare
 from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.explanation import explain
+from quincunx_env.arena.matches import Deals
+from quincunx_env.arena.runner import Run
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import Tournament, tournament
@@ -29,10 +31,12 @@ from quincunx_env.policies import resolve
 __all__ = [
     "Agent",
     "Comparison",
+    "Deals",
     "Estimate",
     "Evaluation",
     "Policy",
     "PolicyFactory",
+    "Run",
     "Tournament",
     "adjusted_mean",
     "compare",

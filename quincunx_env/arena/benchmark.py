@@ -1,7 +1,7 @@
 """A standard benchmark: named tasks with fixed rules, deals and metric.
 
 >>> TASKS["solitaire"].final
-DealRange(domain='benchmark', first=100000, count=10000)
+Deals(count=10000, domain='benchmark', first=100000)
 >>> TASKS["3-corners"].opponent
 'heuristic'
 
@@ -15,17 +15,16 @@ A score is normalised to 0 for uniformly random play and 1 for the reference pol
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
-from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others
-from quincunx_env.arena.runner import Lineup, Progress, measure_lineups
+from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
+from quincunx_env.arena.runner import Lineup, Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
@@ -55,15 +54,6 @@ Split = Literal["validation", "final", "search"]
 
 
 @dataclass(frozen=True)
-class DealRange:
-    """Numbered deals of a domain, ``first`` to ``first + count - 1``."""
-
-    domain: Domain
-    first: int
-    count: int
-
-
-@dataclass(frozen=True)
 class Task:
     """A game with the deals and the metric of its results.
 
@@ -78,14 +68,14 @@ class Task:
     """Registered policy whose normalised score is 1."""
     opponent: str | None = None
     """Registered policy in all other seats; None in the solitaire."""
-    validation: DealRange = field(default=DealRange("validation", 0, 1_000), repr=False)
+    validation: Deals = field(default=Deals(1_000, "validation"), repr=False)
     """Usual deals to select settings and checkpoints with. All other ``validation`` deals may be used, too."""
-    final: DealRange = field(default=DealRange("benchmark", FIRST_FINAL_DEAL, 2_000), repr=False)
+    final: Deals = field(default=Deals(2_000, first=FIRST_FINAL_DEAL), repr=False)
     """Deals of the final figure."""
-    search: DealRange = field(default=DealRange("benchmark", FIRST_FINAL_DEAL, 200), repr=False)
+    search: Deals = field(default=Deals(200, first=FIRST_FINAL_DEAL), repr=False)
     """Their first deals, for policies that are too slow for all."""
 
-    def deals(self, split: Split) -> DealRange:
+    def deals(self, split: Split) -> Deals:
         """Return the deals of a use.
 
         Raises:
@@ -106,7 +96,7 @@ class Task:
 def _task(name: str, rules: BaseRules) -> Task:
     if rules.num_players > 1:
         return Task(name, rules, opponent="heuristic")
-    final, search = (DealRange("benchmark", FIRST_FINAL_DEAL, count) for count in (10_000, 300))
+    final, search = (Deals(count, first=FIRST_FINAL_DEAL) for count in (10_000, 300))
     return Task(name, rules, final=final, search=search)
 
 
@@ -143,7 +133,7 @@ class TaskResult:
     task: Task
     policy: str
     """Its name in tables."""
-    deals: DealRange
+    deals: Deals
     score: Estimate
     """Mean over deals, with Student's t interval."""
     lost: float | None = None
@@ -164,12 +154,7 @@ def evaluate_on_task(
     split: Split = "final",
     deals: int | None = None,
     name: str | None = None,
-    seed: int = MatchConfig.seed,
-    chunk: int = MatchConfig.chunk,
-    out: Path | str | None = None,
-    workers: int = 1,
-    progress: Progress = iter,
-    records: Path | str | None = None,
+    run: Run = Run(),
 ) -> TaskResult:
     """Evaluate a policy on a task.
 
@@ -179,12 +164,7 @@ def evaluate_on_task(
         split: deals to play, see `Split`.
         deals: number of deals, the first ones of the split; all of them if None.
         name: of the policy in tables.
-        seed: seed of the policies' generators.
-        chunk: number of deals played side by side.
-        out: directory of the results, as in `quincunx_env.arena.tournament`.
-        workers: number of processes; 1 plays in this one.
-        progress: wraps the iteration over the remaining chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.games`.
+        run: how the games are played.
 
     Raises:
         ValueError: for an unknown task, policy or split, fewer than 2 deals or more than the split has.
@@ -196,8 +176,8 @@ def evaluate_on_task(
     if deals is not None:
         if deals > numbers.count:
             raise ValueError(f"{task.name} has {numbers.count} {split} deals, got {deals}")
-        numbers = DealRange(numbers.domain, numbers.first, deals)
-    config = MatchConfig(task.rules, numbers.domain, numbers.first, numbers.count, seed, chunk)
+        numbers = replace(numbers, count=deals)
+    config = run.config(task.rules, numbers)
     policies: dict[str, Agent | str] = {name: policy}
     if task.opponent is not None:
         policies["opponent" if name == task.opponent else task.opponent] = task.opponent
@@ -208,8 +188,7 @@ def evaluate_on_task(
             return Evaluation.from_results(results)
         return Comparison.from_results(lineup, seats, results, config)
 
-    running = {"out": out, "workers": workers, "progress": progress}
-    found = measure_lineups(policies, [names], config, measure, records, **running)[names]
+    found = measure_lineups(policies, [names], config, run, measure)[names]
     if isinstance(found, Evaluation):
         return TaskResult(task, name, numbers, Estimate.of_mean(found.values), lost=float(found.lost.mean()))
     return TaskResult(task, name, numbers, found.win_rate(), margin=found.margin().value)
@@ -273,7 +252,7 @@ def _result(row: dict[str, Any]) -> TaskResult:
     if row["version"] != VERSION:
         raise ValueError(f"the version is {row['version']!r}")
     lost, margin = (float(row[name]) if row[name] else None for name in ("lost", "margin"))
-    deals = DealRange(row["domain"], int(row["first"]), int(row["deals"]))
+    deals = Deals(int(row["deals"]), row["domain"], int(row["first"]))
     score = Estimate(*(float(row[name]) for name in ("score", "low", "high")))
     return TaskResult(task_of(row["task"]), row["policy"], deals, score, lost, margin)
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import (
+    Deals,
     MatchConfig,
     MatchResults,
     concatenate,
@@ -18,10 +18,9 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.runner import Progress
+from quincunx_env.arena.runner import Run
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
-from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name, resolve
@@ -169,16 +168,11 @@ class Comparison:
 
 def compare(
     policies: Mapping[str, Agent | str] | Sequence[Agent | str],
-    deals: int = MatchConfig.deals,
+    deals: Deals | int = Deals(),
     *,
-    rules: BaseRules | None = None,
-    domain: Domain = MatchConfig.domain,
-    first: int = MatchConfig.first,
-    seed: int = MatchConfig.seed,
-    chunk: int = MatchConfig.chunk,
+    rules: BaseRules = Rules(num_players=2),
     names: Sequence[str] | None = None,
-    progress: Progress = iter,
-    records: Path | str | None = None,
+    run: Run = Run(),
 ) -> Comparison:
     """Play policies against each other on paired deals.
 
@@ -190,23 +184,18 @@ def compare(
             seat: the rotations where all differ, otherwise (A, A, B, B) every distinct seating, where a policy that
             occurs several times counts as one. Agents, or names as `quincunx_env.arena.resolve` takes them; a mapping
             gives their names in tables.
-        deals: number of deals, at least 2.
-        rules: rules for several players; two players from corners if None.
-        domain: domain of the numbered deals.
-        first: number of the first deal.
-        seed: policy number i draws from a generator seeded ``[seed, number of the chunk, i]``.
-        chunk: number of deals played side by side.
+        deals: numbered deals; an integer means the first ones of the benchmark.
+        rules: rules for several players.
         names: names of the policies in tables.
-        progress: wraps the iteration over the chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.games`.
+        run: how the games are played: in this process, so ``out``, ``workers`` and ``ray`` are for `tournament` alone.
 
     Raises:
         ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name; with
             ``records`` also for two policies of the same name.
         IllegalAction: if a policy chooses an illegal action.
     """
-    rules = rules or Rules(num_players=2)
-    config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    run.allow("compare", "seed", "chunk", "records", "progress")
+    config = run.config(rules, deals)
     if rules.num_players < 2:
         raise ValueError("rules for several players are needed, got the solitaire; use evaluate")
     if isinstance(policies, str):
@@ -220,17 +209,17 @@ def compare(
     lineup = _line_up(found, rules.num_players)
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
     names = [names[at] for at in players]
-    if records is not None and len(set(names)) < len(names):
+    if run.records is not None and len(set(names)) < len(names):
         raise ValueError(f"a file of games needs different names, got {', '.join(names)}: set one as 'name=...'")
-    require_writable_file(records)
+    require_writable_file(run.records)
     playing = [found[at] for at in players]
     results = concatenate(
-        play_matches(playing, seatings(lineup), config, number, names=names) for number in progress(config.chunks)
+        play_matches(playing, seatings(lineup), config, number, names=names) for number in run.progress(config.chunks)
     )
     comparison = Comparison.from_results(names, lineup, results, config)
-    if records is not None:
+    if run.records is not None:
         games = LineupGames.from_results(names, lineup, results, comparison.figures())
-        write_games(records, config, [games], {names[n]: policies[at] for n, at in enumerate(players)})
+        write_games(run.records, config, [games], {names[n]: policies[at] for n, at in enumerate(players)})
     return comparison
 
 

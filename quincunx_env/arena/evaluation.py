@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.matches import MatchConfig, MatchResults
-from quincunx_env.arena.runner import Progress, measure_lineups
+from quincunx_env.arena.matches import Deals, MatchResults
+from quincunx_env.arena.runner import Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, in_words
-from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import by_display_name, display_name
 from quincunx_env.quincunx.batch import ratings
@@ -98,73 +97,47 @@ class Evaluation:
 
 def evaluate(
     policy: Agent | str,
-    deals: int = MatchConfig.deals,
+    deals: Deals | int = Deals(),
     *,
-    rules: Rules | None = None,
-    domain: Domain = MatchConfig.domain,
-    first: int = MatchConfig.first,
-    seed: int = MatchConfig.seed,
+    rules: Rules = Rules(),
     lost_value: float = 0.0,
-    chunk: int = MatchConfig.chunk,
-    progress: Progress = iter,
-    records: Path | str | None = None,
+    run: Run = Run(),
 ) -> Evaluation:
     """Evaluate a policy at the solitaire on numbered deals.
 
     Args:
         policy: the policy, or its name as `quincunx_env.arena.resolve` takes it.
-        deals: number of deals, at least 2.
-        rules: rules of the solitaire; the default ones if None.
-        domain: domain of the numbered deals.
-        first: number of the first deal.
-        seed: seed of the policy's generators, one for each ``chunk`` deals.
+        deals: numbered deals; an integer means the first ones of the benchmark.
+        rules: rules of the solitaire.
         lost_value: value of a lost round.
-        chunk: number of deals played side by side; a policy that draws random numbers depends on it.
-        progress: wraps the iteration over the chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.games`.
+        run: how the games are played.
 
     Raises:
-        ValueError: for rules of several players, an unknown policy or a wrong name.
+        ValueError: as `evaluate_all`.
         ImportError: with ``records``, without SciPy.
         IllegalAction: if the policy chooses an illegal action.
     """
-    config = MatchConfig(rules or Rules(), domain, first, deals, seed, chunk)
-    [evaluation] = _evaluate({display_name(policy): policy}, config, lost_value, records, progress=progress).values()
+    named = {display_name(policy): policy}
+    [evaluation] = evaluate_all(named, deals, rules=rules, lost_value=lost_value, run=run).values()
     return evaluation
 
 
 def evaluate_all(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
-    deals: int = MatchConfig.deals,
+    deals: Deals | int = Deals(),
     *,
-    rules: Rules | None = None,
-    domain: Domain = MatchConfig.domain,
-    first: int = MatchConfig.first,
-    seed: int = MatchConfig.seed,
+    rules: Rules = Rules(),
     lost_value: float = 0.0,
-    chunk: int = MatchConfig.chunk,
-    out: Path | str | None = None,
-    workers: int = 1,
-    progress: Progress = iter,
-    ray: str | None = None,
-    records: Path | str | None = None,
+    run: Run = Run(),
 ) -> dict[str, Evaluation]:
-    """Evaluate several policies like `evaluate`, in parallel and resumable.
+    """Evaluate several policies like `evaluate`.
 
     Args:
-        policies: by name, or a sequence; as in `quincunx_env.arena.tournament`.
-        deals: number of deals, at least 2.
-        rules: rules of the solitaire; the default ones if None.
-        domain: domain of the numbered deals.
-        first: number of the first deal.
-        seed: seed of the policies' generators.
+        policies: a mapping by name, or a sequence of agents, names and ``"name=module:attribute"``.
+        deals: numbered deals.
+        rules: rules of the solitaire.
         lost_value: value of a lost round.
-        chunk: number of deals played side by side; a policy that draws random numbers depends on it.
-        out: directory of the results, as in `quincunx_env.arena.tournament`.
-        workers: number of processes; 1 plays in this one.
-        progress: wraps the iteration over the remaining chunks.
-        ray: address of a Ray cluster, as in `quincunx_env.arena.tournament`.
-        records: file of the games, see `quincunx_env.arena.games`.
+        run: how the games are played.
 
     Raises:
         ValueError: for rules of several players, no or an unknown policy, two of the same name, one that other
@@ -172,25 +145,15 @@ def evaluate_all(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    config, running = MatchConfig(rules or Rules(), domain, first, deals, seed, chunk), {"out": out, "workers": workers}
-    return _evaluate(policies, config, lost_value, records, **running, progress=progress, ray=ray)
-
-
-def _evaluate(
-    policies: Mapping[str, Agent | str] | Iterable[Agent | str],
-    config: MatchConfig,
-    lost_value: float,
-    records: Path | str | None,
-    **running: Any,
-) -> dict[str, Evaluation]:
-    if (players := config.rules.num_players) != 1:
+    config = run.config(rules, deals)
+    if (players := rules.num_players) != 1:
         raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
 
     def measure(_: object, results: MatchResults) -> Evaluation:
         return Evaluation.from_results(results, lost_value)
 
     named = by_display_name(policies)
-    found = measure_lineups(named, [(name,) for name in named], config, measure, records, **running)
+    found = measure_lineups(named, [(name,) for name in named], config, run, measure)
     return {name: evaluation for (name,), evaluation in found.items()}
 
 

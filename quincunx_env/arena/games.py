@@ -41,7 +41,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seatings
+from quincunx_env.arena.matches import Actions, Deals, MatchConfig, MatchResults, seatings
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.integers import check_integer
@@ -162,10 +162,10 @@ class Games:
             number -= len(lineup.lengths)
         deal, seating = divmod(number, len(lineup.seatings))
         start, players = lineup.starts[number], (lineup.policies[each] for each in lineup.seatings[seating])
-        first = self.config.first + (self.part or 0) * self.config.chunk
+        first = self.config.deals.first + (self.part or 0) * self.config.chunk
         return Record(
             self.config.rules,
-            Seeded(first + deal, 0, self.config.domain),
+            Seeded(first + deal, 0, self.config.deals.domain),
             tuple(lineup.actions[start : start + lineup.lengths[number]].tolist()),
             tuple(players),
         )
@@ -335,10 +335,10 @@ def _read_config(values: Any) -> MatchConfig:
     if domain not in DOMAINS:
         raise RecordError(f"the domain is one of {', '.join(DOMAINS)}, got {domain[:40]!r}")
     make: Callable[..., Any] = GAMES[game].Rules
-    numbers = {name: _entry(values, name, int) for name in ("first", "deals", "seed", "chunk")}
+    first, count, seed, chunk = (_entry(values, name, int) for name in ("first", "deals", "seed", "chunk"))
     try:
         rules = make(**options)  # options that are not named were added later: they have their defaults
-        config = MatchConfig(rules, domain, **numbers)
+        config = MatchConfig(rules, Deals(count, domain, first), seed, chunk)
     except TypeError as error:
         raise RecordError(f"the game {game} has other rules than {', '.join(options):.200}") from error
     except ValueError as error:
@@ -348,7 +348,7 @@ def _read_config(values: Any) -> MatchConfig:
 
 def _read_part(header: dict[str, Any], config: MatchConfig) -> int | None:
     """Read the number of the only chunk of the file, or None."""
-    part, deals = header.get("part"), config.deals
+    part, deals = header.get("part"), config.deals.count
     if part is not None:
         part = _entry(header, "part", int)
         if part not in config.chunks:

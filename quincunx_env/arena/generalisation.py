@@ -13,9 +13,9 @@ the generalisation gap (Kirk et al., JAIR 76, 2023).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from quincunx_env.arena.benchmark import Split, Task, TaskResult, evaluate_on_task, task_of
+from quincunx_env.arena.runner import Run
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent, Policy
 from quincunx_env.core.rules import BaseRules
@@ -82,7 +82,13 @@ class GeneralisationResult:
 
 
 def evaluate_generalisation(
-    task: str, policy: Agent | str, *, split: Split = "final", deals: int | None = None, **options: Any
+    task: str,
+    policy: Agent | str,
+    *,
+    split: Split = "final",
+    deals: int | None = None,
+    name: str | None = None,
+    run: Run = Run(),
 ) -> GeneralisationResult:
     """Evaluate a policy on a task of generalisation.
 
@@ -91,7 +97,8 @@ def evaluate_generalisation(
         policy: the policy, or its name as `quincunx_env.arena.resolve` takes it; see `PaddedAgent`.
         split: deals to play under each rules, see `Split`.
         deals: their number, the first ones of the split; if None `DEALS`, or all of the split if it has fewer.
-        options: others of `evaluate_on_task`.
+        name: of the policy in tables.
+        run: how the games are played.
 
     Raises:
         ValueError: for an unknown task, and as `evaluate_on_task` does, for example if the policy does not play under
@@ -100,13 +107,11 @@ def evaluate_generalisation(
     """
     if task not in TASKS:
         raise ValueError(f"unknown task {task!r}; the tasks of generalisation are {', '.join(TASKS)}")
-    found = {
-        each.name: evaluate_on_task(
-            each, policy, split=split, deals=min(DEALS, each.deals(split).count) if deals is None else deals, **options
-        )
-        for each in (*TASKS[task].training, *TASKS[task].test)
-    }
-    return GeneralisationResult(TASKS[task], options.get("name") or display_name(policy), found)
+    found = dict[str, TaskResult]()
+    for each in (*TASKS[task].training, *TASKS[task].test):
+        count = min(DEALS, each.deals(split).count) if deals is None else deals
+        found[each.name] = evaluate_on_task(each, policy, split=split, deals=count, name=name, run=run)
+    return GeneralisationResult(TASKS[task], name or display_name(policy), found)
 
 
 @dataclass(frozen=True)

@@ -45,49 +45,65 @@ class MatchResults(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MatchConfig:
-    """The game and the deals of matches, with all defaults.
-
-    Together with the policies they determine the results.
+class Deals:
+    """Numbered deals of a domain, ``first`` to ``first + count - 1``.
 
     Raises:
-        ValueError: if the rules are not a ``Rules``, if there are too few deals for an interval, none or too many in a
-            chunk, or for negative or fractional numbers.
+        ValueError: if there are too few deals for an interval, or for negative or fractional numbers.
+    """
+
+    count: int = 1000
+    """Number of deals, at least 2."""
+    domain: Domain = "benchmark"
+    """Domain of the deals; choose between policies on ``validation`` deals."""
+    first: int = 0
+    """Number of the first deal."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", _at_least(0, "first", self.first))
+        object.__setattr__(self, "count", _at_least(2, "deals", self.count))
+        if self.first + self.count > 2**63:
+            raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
+
+    @property
+    def last(self) -> int:
+        """Number of the last deal."""
+        return self.first + self.count - 1
+
+
+@dataclass(frozen=True)
+class MatchConfig:
+    """The game, the deals and the seeds of matches. Together with the policies they determine the results.
+
+    Raises:
+        ValueError: if the rules are not a ``Rules``, if a chunk has no or too many deals, or for a negative or
+            fractional number.
     """
 
     rules: BaseRules
-    domain: Domain = "benchmark"
-    first: int = 0
-    """Number of the first deal."""
-    deals: int = 1000
-    """Number of deals."""
+    deals: Deals
     seed: int = 0
-    """Seed of the policies' generators, see `generator`."""
+    """See `quincunx_env.arena.Run`."""
     chunk: int = 250
-    """Number of deals played side by side, which share a generator of each policy."""
+    """See `quincunx_env.arena.Run`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rules, spec_of(self.rules).Rules):
             raise ValueError(f"all games of a match have the same rules, got {self.rules}: evaluate under each of them")
-        for name, least in (("first", 0), ("deals", 2), ("seed", 0), ("chunk", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-            object.__setattr__(self, name, int(value))  # a NumPy integer is not a JSON value
-        if self.first + self.deals > 2**63:
-            raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
+        object.__setattr__(self, "seed", _at_least(0, "seed", self.seed))
+        object.__setattr__(self, "chunk", _at_least(1, "chunk", self.chunk))
         if self.chunk > (most := MAX_CHUNK // self.rules.num_players):
             raise ValueError(f"a chunk has at most {most} deals of these rules, got {self.chunk}: choose a smaller one")
 
     @property
     def chunks(self) -> range:
         """Numbers of the chunks."""
-        return range(-(-self.deals // self.chunk))
+        return range(-(-self.deals.count // self.chunk))
 
     def deal_numbers(self, chunk: int) -> Ints:
         """Return the numbers of a chunk's deals, int64 [deals of the chunk]."""
-        start, end = chunk * self.chunk, min((chunk + 1) * self.chunk, self.deals)
-        return self.first + np.arange(start, end)
+        start, end = chunk * self.chunk, min((chunk + 1) * self.chunk, self.deals.count)
+        return self.deals.first + np.arange(start, end)
 
     def generator(self, chunk: int, policy: int) -> np.random.Generator:
         """Make a policy's generator in a chunk, seeded ``[seed, chunk, policy]``."""
@@ -95,7 +111,15 @@ class MatchConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields and the name of the game, as JSON values."""
-        return {"game": spec_of(self.rules).name} | asdict(self)
+        game = {"game": spec_of(self.rules).name, "rules": asdict(self)["rules"]}
+        deals = {"domain": self.deals.domain, "first": self.deals.first, "deals": self.deals.count}
+        return game | deals | {"seed": self.seed, "chunk": self.chunk}
+
+
+def _at_least(least: int, name: str, value: Any) -> int:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)  # a NumPy integer is not a JSON value
 
 
 def play_matches(
@@ -130,7 +154,7 @@ def play_matches(
     ends, played, taken = list[tuple[Ints, Bools]](), list[Ints](), list[Actions]()
     for seating in seatings:
         playing = [policy_for(policies[number], rules) for number in seating]
-        batch: Any = spec_of(rules).Batch(rules, len(numbers), config.domain)
+        batch: Any = spec_of(rules).Batch(rules, len(numbers), config.deals.domain)
         batch.reset(seed=numbers)
         games = np.arange(len(numbers)) * len(seatings) + len(ends)
         while not batch.over.all():

@@ -5,13 +5,14 @@ import json
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from quincunx_env.arena.games import Games, LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import (
+    Deals,
     MatchConfig,
     MatchResults,
     concatenate,
@@ -20,6 +21,7 @@ from quincunx_env.arena.matches import (
     seatings,
 )
 from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.processes import results_in_order, worker_processes
@@ -32,6 +34,54 @@ Lineup = tuple[str, ...]
 
 MAX_PENDING_TASKS = 10_000
 """Chunks submitted to a cluster at once: more than it has cores, and a number that Ray handles with ease. Not tuned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How games are played: seeds, files and processes.
+
+    Results depend on `seed` and `chunk`, not on processes, machines, interruptions or other policies.
+
+    Raises:
+        ValueError: for fewer workers than 1.
+    """
+
+    seed: int = MatchConfig.seed
+    """Seed of the policies' generators. In each chunk policy i has one seeded ``[seed, number of the chunk, i]``."""
+    chunk: int = MatchConfig.chunk
+    """Number of deals played side by side, the unit of work of a process. The actions of randomised policies depend on
+    it."""
+    out: Path | str | None = None
+    """Directory of the results, with a file for each chunk of a lineup. Only games that are missing there are played:
+    the rest of an interrupted run, more deals, or games of further policies. A policy of the same name that is defined
+    elsewhere, or is a file with other content, counts as another one."""
+    records: Path | str | None = None
+    """File for all games, see `quincunx_env.arena.games`."""
+    workers: int = 1
+    """Number of processes; 1 plays in this one. Others get the policies pickled: use names or functions of a module."""
+    ray: str | None = None
+    """Address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of ``workers``
+    processes here. Names must resolve to the same policies there."""
+    progress: Progress = iter
+    """Wraps the iteration over the remaining chunks, as ``tqdm`` does."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.workers, int) or self.workers < 1:
+            raise ValueError(f"workers must be an integer of at least 1, got {self.workers!r}")
+
+    def config(self, rules: BaseRules, deals: Deals | int) -> MatchConfig:
+        """Configure matches. An integer means the first deals of the benchmark."""
+        return MatchConfig(rules, deals if isinstance(deals, Deals) else Deals(deals), self.seed, self.chunk)
+
+    def allow(self, function: str, *names: str) -> None:
+        """Check that only these options are set, which a function uses.
+
+        Raises:
+            ValueError: naming one that it would ignore.
+        """
+        for name in (option.name for option in fields(self) if option.name not in names):
+            if getattr(self, name) != getattr(Run, name):
+                raise ValueError(f"{function} takes no {name}: leave it out, got Run({name}={getattr(self, name)!r})")
 
 
 @dataclass(frozen=True)
@@ -80,48 +130,37 @@ class Chunk:
 
     def _games(self, results: MatchResults) -> Games:
         """Return the file of these results. It does not depend on the number of deals of the whole run."""
-        deals = max(2, min((self.number + 1) * self.config.chunk, self.config.deals))
+        count = max(2, min((self.number + 1) * self.config.chunk, self.config.deals.count))
         lineup = LineupGames.from_results(self.names, self.seats, results, {})
-        return Games(replace(self.config, deals=deals), (lineup,), part=self.number)
+        config = replace(self.config, deals=replace(self.config.deals, count=count))
+        return Games(config, (lineup,), part=self.number)
 
 
 def run_lineups(
     policies: Mapping[str, Agent | str],
     lineups: Sequence[Lineup],
     config: MatchConfig,
-    out: Path | str | None = None,
-    workers: int = 1,
-    progress: Progress = iter,
-    ray: str | None = None,
+    run: Run = Run(),
 ) -> dict[Lineup, MatchResults]:
     """Play every lineup on the same deals.
 
-    Games whose results ``out`` already holds are left out. The results of a chunk depend on its lineup and the
-    configuration alone. Interruptions, the number of processes and machines, and the other policies make no difference.
-
     Args:
-        policies: by name; other processes get them pickled, so with several workers name them as strings or use
-            functions of a module.
+        policies: by name.
         lineups: the policies of each game.
-        config: game and deals.
-        out: directory of the results, one file for each chunk of a lineup; None keeps nothing.
-        workers: number of processes; 1 plays in this one.
-        progress: wraps the iteration over the remaining chunks, as ``tqdm`` does.
-        ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead.
+        config: game, deals and seeds.
+        run: files and processes; ``records`` is ignored.
 
     Raises:
-        ValueError: for no or an unknown policy, one that cannot be sent to other processes, fewer workers than 1, a
-            file in ``out`` that is damaged or of other games, or if Ray is required and not installed.
+        ValueError: for no or an unknown policy, one that cannot be sent to other processes, a file in ``out`` that is
+            damaged or of other games, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         ChildProcessError: if a process is killed.
         OSError: if ``out`` cannot be written.
         IllegalAction: if a policy chooses an illegal action.
     """
-    if not isinstance(workers, int) or workers < 1:
-        raise ValueError(f"workers must be an integer of at least 1, got {workers!r}")
-    if out is None:
+    if run.out is None:
         with tempfile.TemporaryDirectory() as temporary:
-            return run_lineups(policies, lineups, config, Path(temporary), workers, progress, ray)
+            return run_lineups(policies, lineups, config, replace(run, out=temporary))
     if not policies:
         raise ValueError("there is nothing to play: name a policy")
     # All policies are resolved before the first game, so that a wrong name or file fails at once.
@@ -130,9 +169,9 @@ def run_lineups(
     for file in files.values():
         file.for_rules(config.rules)
     policies = {**policies, **files}  # a process refuses a file that has changed since
-    if workers > 1 or ray is not None:
+    if run.workers > 1 or run.ray is not None:
         _require_picklable(policies)
-    folder, definitions = Path(out) / "games", {name: definition(agents[name]) for name in agents}
+    folder, definitions = Path(run.out) / "games", {name: definition(agents[name]) for name in agents}
     chunks = {
         lineup: [
             Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path)
@@ -142,10 +181,10 @@ def run_lineups(
         for lineup in lineups
     }
     remaining = [chunk for each in chunks.values() for chunk in each if not chunk.path.exists()]
-    if ray is None:
-        _run_in_processes(remaining, workers, progress)
+    if run.ray is None:
+        _run_in_processes(remaining, run.workers, run.progress)
     else:
-        _run_on_cluster(remaining, ray, progress)
+        _run_on_cluster(remaining, run.ray, run.progress)
     return {lineup: concatenate(chunk.load() for chunk in each) for lineup, each in chunks.items()}
 
 
@@ -164,11 +203,10 @@ def measure_lineups(
     policies: Mapping[str, Agent | str],
     lineups: Sequence[Lineup],
     config: MatchConfig,
+    run: Run,
     measure: Callable[[Lineup, MatchResults], AnyMeasured],
-    records: Path | str | None,
-    **running: Any,
 ) -> dict[Lineup, AnyMeasured]:
-    """Play every lineup, measure its games, and store them in a file.
+    """Play every lineup, measure its games, and store them in ``run.records``.
 
     ``measure`` returns the results of a lineup from its games. Other arguments are as in `run_lineups`.
 
@@ -176,14 +214,14 @@ def measure_lineups(
         ValueError: as `run_lineups`, or if there is something else in the file.
         ImportError: with ``records``, without SciPy.
     """
-    require_writable_file(records)
-    played = run_lineups(policies, lineups, config, **running)
+    require_writable_file(run.records)
+    played = run_lineups(policies, lineups, config, run)
     measured = {lineup: measure(lineup, results) for lineup, results in played.items()}
-    if records is not None:
+    if run.records is not None:
         seats = [one_against_others(len(lineup), config.rules.num_players) for lineup in lineups]
         claims = [measured[lineup].figures() for lineup in lineups]
         games = map(LineupGames.from_results, lineups, seats, played.values(), claims)
-        write_games(records, config, [*games], policies)
+        write_games(run.records, config, [*games], policies)
     return measured
 
 

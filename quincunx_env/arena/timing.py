@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from quincunx_env.arena.matches import MatchConfig, play_matches
+from quincunx_env.arena.matches import Deals, play_matches
+from quincunx_env.arena.runner import Run
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.deal import Domain
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
@@ -37,13 +37,10 @@ class Metered:
 
 def seconds_per_action(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
-    deals: int = 20,
+    deals: Deals | int = Deals(20, "validation"),
     *,
-    rules: BaseRules | None = None,
-    domain: Domain = "validation",
-    first: int = MatchConfig.first,
-    seed: int = MatchConfig.seed,
-    chunk: int = MatchConfig.chunk,
+    rules: BaseRules = Rules(),
+    run: Run = Run(),
 ) -> dict[str, float]:
     """Measure the processor time of each policy per action.
 
@@ -51,12 +48,9 @@ def seconds_per_action(
 
     Args:
         policies: by name, or a sequence; as in `quincunx_env.arena.tournament`.
-        deals: number of deals, at least 2.
-        rules: of the game; the default solitaire if None.
-        domain: domain of the numbered deals.
-        first: number of the first deal.
-        seed: seed of the policies' generators.
-        chunk: number of deals played side by side, which a policy for many positions needs less time for.
+        deals: numbered deals; an integer means the first ones of the benchmark.
+        rules: of the game.
+        run: its ``seed`` and ``chunk``. Many positions at once take a policy less time for each.
 
     Returns:
         Seconds per action, by name in the order of the policies.
@@ -65,11 +59,12 @@ def seconds_per_action(
         ValueError: for no or an unknown policy, or two of the same name.
         IllegalAction: if a policy chooses an illegal action.
     """
-    rules, named = rules or Rules(), by_display_name(policies)
+    run.allow("seconds_per_action", "seed", "chunk")
+    named = by_display_name(policies)
     if not named:
         raise ValueError("there is nothing to measure: name a policy")
     timed = {name: Metered(resolve(policy)) for name, policy in named.items()}
-    config, seats = MatchConfig(rules, domain, first, deals, seed, chunk), np.zeros((1, rules.num_players), np.int64)
+    config, seats = run.config(rules, deals), np.zeros((1, rules.num_players), np.int64)
     for number in config.chunks:
         for name, policy in timed.items():  # in turn, so that a change of the machine's speed concerns all
             play_matches([policy], seats, config, number, names=[name])

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
-from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others
-from quincunx_env.arena.runner import Lineup, Progress, measure_lineups
+from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
+from quincunx_env.arena.runner import Lineup, Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, exact_share
 from quincunx_env.core.arrays import Floats
-from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
@@ -202,41 +201,21 @@ def bradley_terry(wins: Floats) -> Floats:
 
 def tournament(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
-    deals: int = MatchConfig.deals,
+    deals: Deals | int = Deals(),
     *,
-    rules: BaseRules | None = None,
-    domain: Domain = MatchConfig.domain,
-    first: int = MatchConfig.first,
-    seed: int = MatchConfig.seed,
-    chunk: int = MatchConfig.chunk,
-    out: Path | str | None = None,
-    workers: int = 1,
-    progress: Progress = iter,
-    ray: str | None = None,
-    records: Path | str | None = None,
+    rules: BaseRules = Rules(num_players=2),
+    run: Run = Run(),
 ) -> Tournament:
     """Play a round robin of policies on paired deals.
 
-    Each pair, in alphabetical order, plays the same games as `compare` with the same arguments. Other policies,
-    processes, machines and interruptions make no difference to the results.
+    Each pair, in alphabetical order, plays the same games as `compare` with the same arguments.
 
     Args:
         policies: at least two: a mapping by name, or a sequence of agents, names that `resolve` takes, and
-            ``"name=module:attribute"``. Other processes get them pickled: use strings or functions of a module.
-        deals: number of deals, at least 2.
-        rules: rules for several players; two players from corners if None.
-        domain: domain of the numbered deals.
-        first: number of the first deal.
-        seed: seed of the policies' generators, as in `compare`.
-        chunk: number of deals played side by side.
-        out: directory of the results. Only games that are missing there are played: the rest of an interrupted
-            tournament, more deals, or games of further policies. A policy of the same name that is defined elsewhere,
-            or is a file with other content, counts as another one.
-        workers: number of processes; 1 plays in this one.
-        progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
-        ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
-            ``workers`` processes here. Names must resolve to the same policies there.
-        records: file of the games, see `quincunx_env.arena.games`.
+            ``"name=module:attribute"``.
+        deals: numbered deals; an integer means the first ones of the benchmark.
+        rules: rules for several players.
+        run: how the games are played.
 
     Raises:
         ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, one
@@ -244,8 +223,7 @@ def tournament(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    rules, policies = rules or Rules(num_players=2), by_display_name(policies)
-    config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    policies, config = by_display_name(policies), run.config(rules, deals)
     if rules.num_players < 2:
         raise ValueError("a tournament needs rules for several players; at the solitaire evaluate compares policies")
     if len(policies) < 2:
@@ -257,6 +235,5 @@ def tournament(
     def measure(pair: Lineup, results: MatchResults) -> Comparison:
         return Comparison.from_results(pair, seats, results, config)
 
-    running = {"out": out, "workers": workers, "progress": progress, "ray": ray}
-    found = measure_lineups(policies, pairs, config, measure, records, **running)
+    found = measure_lineups(policies, pairs, config, run, measure)
     return Tournament(tuple(policies), {(one, other): comparison for (one, other), comparison in found.items()})

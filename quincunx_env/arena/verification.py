@@ -56,10 +56,10 @@ def verify(games: Games) -> list[Evaluation | Comparison]:
 
 def _verify_games(games: Games, lineup: LineupGames, before: int) -> None:
     """Replay the games of a lineup, and check the claimed points. ``before`` counts the games before it in the file."""
-    config, number, seatings = games.config, len(lineup.lengths), len(lineup.seatings)
-    if number != config.deals * seatings:
-        raise VerificationError(f"{lineup}: {config.deals} deals make {config.deals * seatings} games, got {number}")
-    totals, lost, whole = _replay(config, lineup)
+    deals, number, seatings = games.config.deals, len(lineup.lengths), len(lineup.seatings)
+    if number != deals.count * seatings:
+        raise VerificationError(f"{lineup}: {deals.count} deals make {deals.count * seatings} games, got {number}")
+    totals, lost, whole = _replay(games.config, lineup)
     wrong = ~whole | (lost != lineup.lost) | (totals != lineup.totals).any(axis=1)
     if not wrong.any():
         return
@@ -75,7 +75,7 @@ def _verify_games(games: Games, lineup: LineupGames, before: int) -> None:
             fault = f"the file claims lost={lineup.lost[first]}, the game has lost={lost[first]}"
     except RecordError as error:
         fault = str(error)
-    raise VerificationError(f"{lineup}: deal {config.first + first // seatings}, {fault}")
+    raise VerificationError(f"{lineup}: deal {deals.first + first // seatings}, {fault}")
 
 
 def _replay(config: MatchConfig, lineup: LineupGames) -> tuple[Ints, Bools, Bools]:
@@ -90,8 +90,8 @@ def _replay(config: MatchConfig, lineup: LineupGames) -> tuple[Ints, Bools, Bool
     for start in range(0, len(lineup.lengths), BLOCK):
         games = np.arange(start, min(start + BLOCK, len(lineup.lengths)))
         starts, lengths, legal = lineup.starts[games], lineup.lengths[games], np.ones(len(games), np.bool_)
-        batch: Any = spec_of(config.rules).Batch(config.rules, len(games), config.domain)
-        batch.reset(seed=config.first + games // len(lineup.seatings))
+        batch: Any = spec_of(config.rules).Batch(config.rules, len(games), config.deals.domain)
+        batch.reset(seed=config.deals.first + games // len(lineup.seatings))
         for number in range(int(lengths.max())):
             rows = np.flatnonzero(legal & (lengths > number))
             taken = lineup.actions[starts[rows] + number].astype(np.int64)

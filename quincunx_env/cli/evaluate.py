@@ -28,11 +28,11 @@ from tqdm.auto import tqdm
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
-from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.matches import Deals
+from quincunx_env.arena.runner import Run
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.cli.options import (
-    DEALS,
     Chunk,
     GameOptions,
     Out,
@@ -65,14 +65,14 @@ class _Options:
     policies: tyro.conf.Positional[tuple[str, ...]]
     """policies to evaluate"""
     rules: QuincunxRules = field(default_factory=Rules)
-    deals: int = MatchConfig.deals
+    deals: int = Deals.count
     """number of deals"""
-    domain: Domain = MatchConfig.domain
+    domain: Domain = Deals.domain
     """domain of the numbered deals; choose between policies on validation deals"""
-    first: int = MatchConfig.first
+    first: int = Deals.first
     """number of the first deal"""
-    seed: Seed = MatchConfig.seed
-    chunk: Chunk = MatchConfig.chunk
+    seed: Seed = Run.seed
+    chunk: Chunk = Run.chunk
     trust: Trust = False
     trained: Trained = field(default_factory=Encoding)
     times: bool = False
@@ -91,15 +91,14 @@ class _Options:
         return self.rules
 
     @property
-    def numbered_deals(self) -> dict[str, Any]:
-        """Keyword arguments that name the deals."""
-        return {name: getattr(self, name) for name in DEALS}
+    def numbered_deals(self) -> Deals:
+        """The deals to play."""
+        return Deals(self.deals, self.domain, self.first)
 
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """Keyword arguments that `evaluate_all`, `compare` and `tournament` have in common."""
+    def playing(self, **options: Any) -> Run:
+        """Return how the games are played, with further ``options``."""
         progress = partial(tqdm, unit="chunk", disable=None)
-        return self.numbered_deals | {"rules": self.chosen_rules, "progress": progress, "records": self.records}
+        return Run(seed=self.seed, chunk=self.chunk, records=self.records, progress=progress, **options)
 
 
 @dataclass(kw_only=True)
@@ -129,8 +128,9 @@ class Evaluate(_Options):
         if not math.isfinite(self.lost_value):
             raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
         with resumed_by(command):
-            options: dict[str, Any] = {"lost_value": self.lost_value, "workers": self.workers, "ray": self.ray}
-            results = evaluate_all(self.named, **self.keywords, **options, out=self.out)
+            playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
+            options: dict[str, Any] = {"rules": self.rules, "lost_value": self.lost_value, "run": playing}
+            results = evaluate_all(self.named, self.numbered_deals, **options)
             figures = {name: result.to_json() for name, result in results.items()}
             note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
             _write(self, command, table(results), note, {"evaluations": figures}, partial(plot, results))
@@ -150,7 +150,8 @@ class Compare(_MultiplayerOptions):
         require_writable(self.out)
         named = [split_name(policy) for policy in self.policies]
         policies = [load_path(policy, self.trust, self.trained) for _, policy in named]
-        result = compare(policies, names=[name for name, _ in named], **self.keywords)
+        names = [name for name, _ in named]
+        result = compare(policies, self.numbered_deals, rules=self.chosen_rules, names=names, run=self.playing())
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
 
@@ -173,7 +174,8 @@ class Tournament(_MultiplayerOptions):
             f"seat, against the policy in the column in {others}"
         )
         with resumed_by(command):
-            result = tournament(self.named, **self.keywords, out=self.out, workers=self.workers, ray=self.ray)
+            playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
+            result = tournament(self.named, self.numbered_deals, rules=self.chosen_rules, run=playing)
             _write(self, command, result.table(), note, result.to_json(), result.plot)
 
 
@@ -186,7 +188,7 @@ def _write(
     draw: Callable[[Path], Any] | None = None,
 ) -> None:
     """Print the tables, and write all files to the directory of results."""
-    last = options.first + options.deals - 1
+    deals = options.numbered_deals
     if options.times:
         seconds = _seconds_per_action(options)
         reference = next(iter(seconds))
@@ -197,7 +199,7 @@ def _write(
         figures = {**figures, "seconds_per_action": seconds}
     text = (
         f"## {heading(options.chosen_rules)}\n\n{tables}\n\n"
-        f"*`{command}`: `{options.domain}` deals {options.first} to {last}, {note}.*\n"
+        f"*`{command}`: `{deals.domain}` deals {deals.first} to {deals.last}, {note}.*\n"
     )
     print(text)
     write_text(options.out / "result.md", text)
@@ -210,7 +212,8 @@ def _seconds_per_action(options: _Options) -> dict[str, float]:
     """Measure the processor time of each of the policies."""
     policies = by_display_name([*dict.fromkeys(options.policies)], options.trust, options.trained)
     with worker_processes(1) as pool:  # where NumPy has one thread, so that no time is spent on waiting for others
-        return pool.submit(seconds_per_action, policies, rules=options.chosen_rules, **options.numbered_deals).result()
+        how: dict[str, Any] = {"rules": options.chosen_rules, "run": Run(seed=options.seed, chunk=options.chunk)}
+        return pool.submit(seconds_per_action, policies, options.numbered_deals, **how).result()
 
 
 COMMANDS: dict[str, type[_Options]] = {"evaluate": Evaluate, "compare": Compare, "tournament": Tournament}

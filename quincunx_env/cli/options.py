@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.policies.encoding import Encoding
 from quincunx_env.quincunx.rules import Rules
@@ -44,9 +43,6 @@ Ray = Annotated[
 Out = Annotated[Path, tyro.conf.arg(help="directory of the results")]
 
 RecordsFile = Annotated[Path | None, tyro.conf.arg(help="file for all games, which the command verify replays")]
-
-DEALS: dict[str, Any] = {option.name: option.default for option in fields(MatchConfig)[1:]}
-"""Options that name the deals, with their defaults."""
 
 FIRST_GAME, *OTHER_GAMES = GAMES
 """Names of the games. Options of the others' rules have the name of their game as a prefix."""

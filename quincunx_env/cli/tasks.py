@@ -23,7 +23,6 @@ from tqdm.auto import tqdm
 from quincunx_env.arena.benchmark import (
     TASKS,
     VERSION,
-    DealRange,
     Split,
     TaskResult,
     evaluate_on_task,
@@ -32,7 +31,8 @@ from quincunx_env.arena.benchmark import (
 )
 from quincunx_env.arena.generalisation import TASKS as GENERALISATION
 from quincunx_env.arena.generalisation import GeneralisationResult, evaluate_generalisation
-from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.matches import Deals
+from quincunx_env.arena.runner import Run
 from quincunx_env.cli.options import Chunk, Out, Seed, Trained, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
@@ -56,8 +56,8 @@ class Arguments:
     deals: int | None = None
     """number of deals, the first ones of the split; all of them by default, 1,000 under each rules of a task of
     generalisation"""
-    seed: Seed = MatchConfig.seed
-    chunk: Chunk = MatchConfig.chunk
+    seed: Seed = Run.seed
+    chunk: Chunk = Run.chunk
     workers: Workers = field(default_factory=cores)
     trust: Trust = False
     trained: Trained = field(default_factory=Encoding)
@@ -97,15 +97,11 @@ class Arguments:
         if self.records is not None and (len(self.policies) > 1 or self.task in GENERALISATION):
             raise ValueError("--records is for one policy and the rules of one task at a time: leave it out")
         for name, policy in by_display_name(self.policies, self.trust, self.trained).items():
-            options: dict[str, Any] = {
-                **{"name": name, "split": self.split, "seed": self.seed, "chunk": self.chunk, "out": self.out},
-                **{"workers": self.workers, "records": self.records},
-                "progress": partial(tqdm, unit="chunk", disable=None, desc=name),
-            }
-            if self.task in GENERALISATION:
-                yield evaluate_generalisation(self.task, policy, deals=self.deals, **options)
-            else:
-                yield evaluate_on_task(self.task, policy, deals=self.deals, **options)
+            progress = partial(tqdm, unit="chunk", disable=None, desc=name)
+            files: dict[str, Any] = {"out": self.out, "records": self.records}
+            playing = Run(seed=self.seed, chunk=self.chunk, workers=self.workers, progress=progress, **files)
+            measure = evaluate_generalisation if self.task in GENERALISATION else evaluate_on_task
+            yield measure(self.task, policy, split=self.split, deals=self.deals, name=name, run=playing)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
@@ -135,8 +131,8 @@ def _game(rules: BaseRules) -> str:
     return ", ".join([spec_of(rules).name, *changed])
 
 
-def _deals(deals: DealRange) -> str:
-    return f"{deals.domain} {deals.first} to {deals.first + deals.count - 1}"
+def _deals(deals: Deals) -> str:
+    return f"{deals.domain} {deals.first} to {deals.last}"
 
 
 def _by_rules(result: "TaskResult | GeneralisationResult") -> list[TaskResult]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quincunx_agents import ties
-from quincunx_env.arena.matches import MatchConfig, play_matches
+from quincunx_env.arena.matches import Deals, MatchConfig, play_matches
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import resolve
 from quincunx_env.quincunx.rules import Rules
@@ -45,7 +45,7 @@ def assert_chunks_make_no_difference(name: str, rules: BaseRules, deals: int) ->
     policy, seats = resolve(name), np.zeros((1, rules.num_players), np.int64)
     results = []
     for chunk in (1, 7, 1000):
-        config = MatchConfig(rules, "validation", 0, deals, 0, chunk)
+        config = MatchConfig(rules, Deals(deals, "validation"), chunk=chunk)
         results.append(
             np.concatenate([play_matches([policy], seats, config, number).totals for number in config.chunks])
         )

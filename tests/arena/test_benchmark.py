@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from quincunx_env.arena import compare, evaluate
+from quincunx_env.arena import Deals, compare, evaluate
 from quincunx_env.arena.benchmark import (
     BASELINES,
     FIRST_FINAL_DEAL,
     TASKS,
-    DealRange,
     TaskResult,
     baselines,
     evaluate_on_task,
@@ -70,7 +69,7 @@ def test_the_stored_scores_of_the_solitaire_are_those_of_the_policies(policy: st
     found = evaluate_on_task("solitaire", policy, deals=250)
     stored = baselines()["solitaire", policy]
     assert found.score.low < stored.score.value < found.score.high
-    assert found.deals == DealRange("benchmark", FIRST_FINAL_DEAL, 250)
+    assert found.deals == Deals(250, first=FIRST_FINAL_DEAL)
 
 
 @pytest.mark.parametrize(("name", "policy"), [("2-open", "heuristic"), ("spiral", "heuristic")])
@@ -81,9 +80,9 @@ def test_the_reference_against_itself_wins_its_share(name: str, policy: str) -> 
 def test_a_result_is_that_of_the_arena() -> None:
     task = TASKS["3-corners"]
     found = evaluate_on_task(task, "greedy", split="validation", deals=3)
-    games = compare(["greedy", "heuristic"], 3, rules=task.rules, domain="validation")
+    games = compare(["greedy", "heuristic"], Deals(3, "validation"), rules=task.rules)
     assert (found.score, found.margin, found.lost) == (games.win_rate(), games.margin().value, None)
-    alone = evaluate("greedy", 20, domain="benchmark", first=FIRST_FINAL_DEAL)
+    alone = evaluate("greedy", Deals(20, first=FIRST_FINAL_DEAL))
     found = evaluate_on_task("solitaire", "greedy", split="search", deals=20, name="mine")
     assert (found.policy, found.score.value, found.margin) == ("mine", alone.mean, None)
     assert found.lost == alone.lost.mean()
@@ -97,7 +96,7 @@ def test_an_unknown_use_of_deals_is_refused() -> None:
 def test_results_are_stored(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     task = TASKS["2-open"]
-    first = TaskResult(task, "mine", DealRange("benchmark", 100_000, 20), Estimate(0.25, 0.125, 0.5), margin=-3.5)
+    first = TaskResult(task, "mine", Deals(20, first=100_000), Estimate(0.25, 0.125, 0.5), margin=-3.5)
     alone = TaskResult(TASKS["solitaire"], "mine", TASKS["solitaire"].final, Estimate(100, 99, 101), lost=0.125)
     write_results(path, [first])
     write_results(path, [alone])

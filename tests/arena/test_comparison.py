@@ -10,7 +10,7 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Comparison, Estimate, Policy, compare, evaluate, tournament
+from quincunx_env.arena import Comparison, Deals, Estimate, Policy, Run, compare, evaluate, tournament
 from quincunx_env.arena.matches import MatchConfig, seatings
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import SeveralRules
@@ -72,7 +72,7 @@ def test_a_comparison_is_what_the_plain_game_plays(rules: Rules) -> None:
     """Every deal and seating is played again in `Game`."""
     pytest.importorskip("scipy")
     players, first = rules.num_players, 7
-    result = compare([first_legal, Last()], 5, rules=rules, first=first, chunk=3)
+    result = compare([first_legal, Last()], Deals(5, first=first), rules=rules, run=Run(chunk=3))
     assert result.names == ("first_legal", "Last")
     assert (result.deals, result.games, len(result.seatings)) == (5, 5 * players, players)
     expected = np.zeros((5, players, players), np.int64)
@@ -104,7 +104,7 @@ def test_a_comparison_is_what_the_plain_game_plays(rules: Rules) -> None:
 
 def test_shared_wins_and_several_seats() -> None:
     pytest.importorskip("scipy")
-    config = MatchConfig(Rules(num_players=4), "benchmark", 0, 2, 0, 250)
+    config = MatchConfig(Rules(num_players=4), Deals(2))
     totals = np.array([[[9, 9, 5, 9], [1, 2, 3, 4]], [[7, 7, 7, 7], [0, 0, 8, 0]]])
     result = Comparison(("a", "b"), np.array([[0, 0, 1, 1], [1, 0, 0, 1]]), totals, config)
     assert result.points.tolist() == [[(9 + 9 + 2 + 3) / 4, (5 + 9 + 1 + 4) / 4], [(7 + 7 + 0 + 8) / 4, 14 / 4]]
@@ -145,12 +145,12 @@ def test_policies_have_separate_generators() -> None:
 
     for other in (uniform, first_legal):
         drawn.append([])
-        compare([gambler, other], 4, seed=3)
+        compare([gambler, other], 4, run=Run(seed=3))
     assert drawn[0] == drawn[1]
     drawn.append([])
-    compare([uniform, gambler], 4, seed=3)
+    compare([uniform, gambler], 4, run=Run(seed=3))
     assert [drawn[number][0] for number in (0, 2)] == [np.random.default_rng([3, 0, i]).random() for i in (0, 1)]
-    once, again, differently = (compare([uniform, greedy], 30, seed=seed) for seed in (1, 1, 2))
+    once, again, differently = (compare([uniform, greedy], 30, run=Run(seed=seed)) for seed in (1, 1, 2))
     assert (once.totals == again.totals).all()
     assert (once.totals != differently.totals).any()
 
@@ -165,7 +165,7 @@ def test_each_chunk_has_generators_of_its_own() -> None:
             drawn.append(rng.random())
         return first_legal(observation, mask, rng)
 
-    compare([first_legal, gambler], 5, seed=3, chunk=2)
+    compare([first_legal, gambler], 5, run=Run(seed=3, chunk=2))
     assert drawn == [np.random.default_rng([3, chunk, 1]).random() for chunk in range(3)]
 
 
@@ -206,7 +206,7 @@ def test_intervals_of_comparisons_cover_the_truth(agent: str, players: int, deal
         return lambda observation, mask, rng: policy(observation, mask, rng)
 
     number = 1000
-    result = compare([copy(), copy()], number * deals, rules=Rules(num_players=players), chunk=1000)
+    result = compare([copy(), copy()], number * deals, rules=Rules(num_players=players), run=Run(chunk=1000))
     covered = {}
     for name, values, truth in (("margin", result.margins, 0.0), ("wins", result.wins, 1 / players)):
         estimates = map(Estimate.of_mean, np.split(values[:, 0], number))
@@ -244,4 +244,4 @@ def test_comparisons_that_cannot_be_seated_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="2 policies and 1 names"):
         compare([greedy, uniform], 5, names=["greedy"])
     with pytest.raises(ValueError, match="needs different names, got greedy, greedy: set one as"):
-        compare(["greedy", "greedy"], 2, records=tmp_path / "games")
+        compare(["greedy", "greedy"], 2, run=Run(records=tmp_path / "games"))

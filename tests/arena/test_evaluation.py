@@ -12,7 +12,9 @@ import pytest
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import (
+    Deals,
     Evaluation,
+    Run,
     adjusted_mean,
     compare,
     evaluate,
@@ -34,20 +36,20 @@ from tests.arena.test_comparison import Last, first_legal
 
 
 def test_deals_are_the_numbered_deals_of_the_domain() -> None:
-    result = evaluate(first_legal, 12, first=5, chunk=5)
+    result = evaluate(first_legal, Deals(12, first=5), run=Run(chunk=5))
     for number in range(12):
         game = Game(Rules(), Deal.from_seed(Rules(), 5 + number, domain="benchmark"))
         while not game.over:
             game.play(game.legal_cards()[0], game.legal_cells()[0])
         assert result.scores[number] == game.totals[0]
         assert result.lost[number] == game.lost
-    assert (evaluate(first_legal, 12, first=5).scores == result.scores).all(), "chunks make no difference"
-    assert (evaluate(first_legal, 12, first=5, domain="validation").scores != result.scores).any()
+    assert (evaluate(first_legal, Deals(12, first=5)).scores == result.scores).all(), "chunks make no difference"
+    assert (evaluate(first_legal, Deals(12, "validation", first=5)).scores != result.scores).any()
 
 
 def test_evaluation_repeats_with_its_seed() -> None:
-    assert (evaluate(uniform, 50, seed=1).scores == evaluate(uniform, 50, seed=1).scores).all()
-    assert (evaluate(uniform, 50, seed=1).scores != evaluate(uniform, 50, seed=2).scores).any()
+    assert (evaluate(uniform, 50, run=Run(seed=1)).scores == evaluate(uniform, 50, run=Run(seed=1)).scores).all()
+    assert (evaluate(uniform, 50, run=Run(seed=1)).scores != evaluate(uniform, 50, run=Run(seed=2)).scores).any()
 
 
 def test_figures_of_an_evaluation() -> None:
@@ -78,7 +80,7 @@ def test_time_is_measured_per_action(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_intervals_of_evaluations_cover_the_mean() -> None:
     """Of 100 intervals from 100 deals each, about 95 % contain the mean of all 10,000."""
     pytest.importorskip("scipy.stats")
-    values = evaluate(uniform, 10_000, chunk=10_000)
+    values = evaluate(uniform, 10_000, run=Run(chunk=10_000))
     pieces = [Evaluation(*part) for part in zip(np.split(values.scores, 100), np.split(values.lost, 100), strict=True)]
     covered = np.mean([low <= values.mean <= high for low, high in (piece.ci95 for piece in pieces)])
     assert 0.91 < covered < 0.985
@@ -115,7 +117,7 @@ def test_illegal_actions_are_refused() -> None:
 
 def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    results = evaluate_all({"uniform": uniform, "eager": greedy}, 20, out=tmp_path / "games")
+    results = evaluate_all({"uniform": uniform, "eager": greedy}, 20, run=Run(out=tmp_path / "games"))
     assert (results["uniform"].scores == evaluate(uniform, 20).scores).all()
     figure = plot(results, tmp_path / "plot.png")
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
@@ -221,3 +223,16 @@ def test_errors_name_the_policy_as_the_table_does() -> None:
             play(policies, 2)
     with pytest.raises(IllegalAction, match="the policy yours: game"):
         compare([greedy, first_card], 2, names=[*policies])
+
+
+def test_options_that_a_function_would_ignore_are_refused() -> None:
+    play: Any
+    for play, run in (
+        (compare, Run(out="x")),
+        (compare, Run(workers=2)),
+        (compare, Run(ray="x")),
+        (seconds_per_action, Run(out="x")),
+        (seconds_per_action, Run(records="x")),
+    ):
+        with pytest.raises(ValueError, match=f"{play.__name__} takes no (out|workers|ray|records): leave it out"):
+            play(["greedy", "uniform"], 2, run=run)

@@ -6,6 +6,7 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.arena import compare, evaluate, evaluate_all, tournament
+from quincunx_env.arena import Deals, Run, compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import games as module
 from quincunx_env.arena.games import DTYPES, Games, most_actions
 from quincunx_env.arena.matches import MatchConfig
@@ -59,7 +60,7 @@ def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> by
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A file of ten games of greedy."""
     path = tmp_path_factory.mktemp("records") / "greedy.npz"
-    evaluate("greedy", 10, records=path)
+    evaluate("greedy", 10, run=Run(records=path))
     return path.read_bytes()
 
 
@@ -87,9 +88,9 @@ def test_the_format_is_the_documented_one(content: bytes) -> None:
 def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> None:
     path = tmp_path / "some.npz"
     if players == 1:
-        evaluate_all({"a, #b": "uniform", "greedy": "greedy"}, 3, first=5, records=path, domain="validation")
+        evaluate_all({"a, #b": "uniform", "greedy": "greedy"}, Deals(3, "validation", first=5), run=Run(records=path))
     else:
-        compare(["uniform", "greedy", "heuristic"], 2, rules=Rules(3), records=path)
+        compare(["uniform", "greedy", "heuristic"], 2, rules=Rules(3), run=Run(records=path))
     games = Games.read(path)
     numbers = [(lineup, game) for lineup in games.lineups for game in range(len(lineup.lengths))]
     for number, (lineup, game) in enumerate(numbers):
@@ -97,7 +98,8 @@ def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> No
         seating = lineup.seatings[game % len(lineup.seatings)]
         assert record.seats == tuple(lineup.policies[each] for each in seating)
         assert Record.parse(str(record)) == record
-        assert record.dealt == Seeded(games.config.first + game // len(lineup.seatings), 0, games.config.domain)
+        deals = games.config.deals
+        assert record.dealt == Seeded(deals.first + game // len(lineup.seatings), 0, deals.domain)
         assert record.game().over
         assert record.game().totals == lineup.totals[game].tolist()
     wrong: Any
@@ -114,7 +116,7 @@ def test_options_that_were_added_later_have_their_defaults(content: bytes) -> No
 
 
 def test_a_game_takes_few_bytes(tmp_path: Path) -> None:
-    evaluate("uniform", 1000, records=tmp_path / "uniform.npz")
+    evaluate("uniform", 1000, run=Run(records=tmp_path / "uniform.npz"))
     assert (tmp_path / "uniform.npz").stat().st_size < 20 * 1000
 
 
@@ -125,19 +127,23 @@ def interrupted(jobs: Iterable[Any]) -> Iterator[Any]:
         yield job
 
 
+def none_left(jobs: Iterable[Any]) -> list[Any]:
+    return [pytest.fail("no game is missing") for _ in jobs]
+
+
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_interrupted_runs_end_with_the_same_file(workers: int, tmp_path: Path) -> None:
-    run: dict[str, Any] = {"policies": ["uniform", "greedy"], "deals": 6, "chunk": 2}
-    evaluate_all(**run, records=tmp_path / "whole.npz")
-    parts: dict[str, Any] = {"out": tmp_path / "parts", "records": tmp_path / "parts.npz", "workers": workers}
+    policies, whole = ["uniform", "greedy"], Run(chunk=2, records=tmp_path / "whole.npz")
+    evaluate_all(policies, 6, run=whole)
+    parts = replace(whole, out=tmp_path / "parts", records=tmp_path / "parts.npz", workers=workers)
     with pytest.raises(KeyboardInterrupt):
-        evaluate_all(**run, **parts, progress=interrupted)
+        evaluate_all(policies, 6, run=replace(parts, progress=interrupted))
     assert not (tmp_path / "parts.npz").exists()
-    evaluate_all(**run, **parts)
+    evaluate_all(policies, 6, run=parts)
     assert (tmp_path / "parts.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     assert len({path.name for path in (tmp_path / "parts").rglob("*.npz")}) == 2 * 3
-    parts["records"] = tmp_path / "later.npz"
-    evaluate_all(**run, **parts, progress=lambda jobs: [] if not list(jobs) else pytest.fail("no game is missing"))
+    later = replace(parts, records=tmp_path / "later.npz", progress=none_left)
+    evaluate_all(policies, 6, run=later)
     assert (tmp_path / "later.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
@@ -154,11 +160,13 @@ def test_interrupted_runs_end_with_the_same_file(workers: int, tmp_path: Path) -
 def test_games_of_several_players(rules: Any, tmp_path: Path) -> None:
     """Comparisons and tournaments are recomputed from their games."""
     path = tmp_path / "several.npz"
-    comparison = compare(["greedy", "uniform"], 2, rules=rules, records=path)
+    comparison = compare(["greedy", "uniform"], 2, rules=rules, run=Run(records=path))
     (verified,) = verify(Games.read(path))
     assert verified.to_json() == comparison.to_json()
     assert Games.read(path).lineups[0].lengths.max() <= most_actions(rules)
-    held = tournament(["greedy", "uniform", "other=quincunx_agents.uniform:uniform"], 2, rules=rules, records=path)
+    held = tournament(
+        ["greedy", "uniform", "other=quincunx_agents.uniform:uniform"], 2, rules=rules, run=Run(records=path)
+    )
     results = verify(Games.read(path))
     assert [each.to_json() for each in results] == [each.to_json() for each in held.comparisons.values()]
 
@@ -275,7 +283,7 @@ def test_files_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
 
 def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "two.npz"
-    compare(["greedy", "uniform"], 2, records=path)
+    compare(["greedy", "uniform"], 2, run=Run(records=path))
     header, arrays = unpack(path.read_bytes())
     header["lineups"][0]["policies"] = ["greedy", "greedy"]
     with pytest.raises(RecordError, match="do not number the 2 policies"):
@@ -285,14 +293,15 @@ def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("players", "most"), [(1, 10_000), (2, 5_000), (4, 2_500)])
 def test_the_size_of_a_chunk_is_limited(players: int, most: int) -> None:
     """Before a game is played: its games are side by side in memory."""
-    MatchConfig(Rules(num_players=players), "benchmark", 0, 10**6, 0, most)
+    rules, deals = Rules(num_players=players), Deals(10**6)
+    MatchConfig(rules, deals, 0, most)
     with pytest.raises(ValueError, match=f"a chunk has at most {most} deals of these rules, got {most + 1}: choose a"):
-        MatchConfig(Rules(num_players=players), "benchmark", 0, 10**6, 0, most + 1)
+        MatchConfig(rules, deals, 0, most + 1)
 
 
 def test_no_flipped_bit_beside_the_arrays_is_read(tmp_path: Path) -> None:
     """Nor one at the end of a compressed array. Within it, another copy of repeated bytes may be meant."""
-    evaluate("greedy", 4, records=tmp_path / "games.npz")
+    evaluate("greedy", 4, run=Run(records=tmp_path / "games.npz"))
     content, read = (tmp_path / "games.npz").read_bytes(), 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         spans = [(each.header_offset + 30 + len(each.filename), each.compress_size) for each in archive.infolist()]
@@ -350,9 +359,9 @@ def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pyt
 def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     for name in ("a\nb", ""):
         with pytest.raises(ValueError, match="printable characters"):
-            evaluate_all({name: "greedy"}, 2, records=tmp_path / "none.npz")
+            evaluate_all({name: "greedy"}, 2, run=Run(records=tmp_path / "none.npz"))
     with pytest.raises(RecordError, match="JSON"):
-        evaluate("greedy", 2, lost_value=float("nan"), records=tmp_path / "none.npz")
+        evaluate("greedy", 2, lost_value=float("nan"), run=Run(records=tmp_path / "none.npz"))
     assert not list(tmp_path.iterdir())
 
 
@@ -364,4 +373,4 @@ def test_where_no_games_can_be_written_none_are_played(play: Any, tmp_path: Path
     (tmp_path / "file").write_text("something else")
     for path in (tmp_path, tmp_path / "file", tmp_path / "file" / "games"):
         with pytest.raises(ValueError, match="--records"):
-            play({"one": unused, "other": unused} if play is not compare else [unused, "greedy"], 4, records=path)
+            play({"one": unused, "other": unused}, 4, run=Run(records=path))

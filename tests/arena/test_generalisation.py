@@ -88,7 +88,7 @@ def test_without_a_number_a_split_with_few_deals_is_played_whole(
     split: Any, deals: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(policies: Any, names: Any, config: Any, *rest: Any, **options: Any) -> None:
-        raise RuntimeError(f"{config.deals} deals")
+        raise RuntimeError(f"{config.deals.count} deals")
 
     monkeypatch.setattr(benchmark, "measure_lineups", stop)
     with pytest.raises(RuntimeError, match=f"^{deals} deals$"):

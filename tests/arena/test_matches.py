@@ -7,7 +7,7 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import compare, evaluate, seconds_per_action, tournament
+from quincunx_env.arena import Deals, Run, compare, evaluate, seconds_per_action, tournament
 from quincunx_env.arena.matches import MatchConfig, play_matches, seatings
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Pieces
@@ -52,22 +52,22 @@ def dealt(rules: Rules, seat: int, first: int, deals: int) -> list[tuple[int, ..
 def test_each_seat_of_each_seating_has_its_own_policy() -> None:
     """In each chunk."""
     rules, first, second = Rules(num_players=3), Factory(), Factory()
-    compare([first, second], 7, rules=rules, chunk=3)
+    compare([first, second], 7, rules=rules, run=Run(chunk=3))
     assert len(first.made) == 3 * 3 * 1
     assert len(second.made) == 3 * 3 * 2
     held, pair = Factory(), Rules(num_players=2)
-    tournament({"held": held, "greedy": greedy, "uniform": uniform}, 4, rules=pair, chunk=2)
+    tournament({"held": held, "greedy": greedy, "uniform": uniform}, 4, rules=pair, run=Run(chunk=2))
     assert len(held.made) == 2 * 2 * 2, "two pairs, two chunks, two seatings"
     alone = Factory()
-    evaluate(alone, 5, chunk=2)
-    seconds_per_action([alone], 5, chunk=2)
+    evaluate(alone, 5, run=Run(chunk=2))
+    seconds_per_action([alone], 5, run=Run(chunk=2))
     assert len(alone.made) == 3 + 3
 
 
 def test_a_policy_with_a_memory_knows_the_hands_of_one_seat() -> None:
     """Neither of the other seat of its seating, nor those that the other seating has shown."""
     rules, agent, deals = Rules(num_players=2), Factory(), 6
-    compare([agent, agent], deals, rules=rules, first=3, chunk=deals)
+    compare([agent, agent], Deals(deals, first=3), rules=rules, run=Run(chunk=deals))
     assert [policy.hands[0] for policy in agent.made] == [dealt(rules, seat, 3, deals) for seat in (0, 1, 0, 1)]
     for policy, seat in zip(agent.made, (0, 1, 0, 1), strict=True):
         other = dealt(rules, 1 - seat, 3, deals)
@@ -78,7 +78,7 @@ def test_a_policy_with_a_memory_knows_the_hands_of_one_seat() -> None:
 def test_a_call_of_a_function_has_positions_of_one_seat() -> None:
     """Also of one that plays two seats: a call has each deal once."""
     rules, function, deals = Rules(num_players=3), Recorder(), 4
-    compare([function, greedy, function], deals, rules=rules, chunk=deals)
+    compare([function, greedy, function], deals, rules=rules, run=Run(chunk=deals))
     hands = [dealt(rules, seat, 0, deals) for seat in range(3)]
     assert [call for call in function.hands if call in hands] == [hands[seat] for seat in (0, 1, 0, 2, 1, 2)]
     for call in function.hands:
@@ -93,14 +93,15 @@ RULES = [Rules(), Rules(num_players=2), Rules(num_players=3, simpleton=True, mat
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_games_are_those_of_a_plain_loop(rules: Any) -> None:
     """Of one seating after the other, with one generator for each agent of the chunk."""
-    config, lineup = MatchConfig(rules, "validation", 3, 5, seed=2, chunk=3), seatings([0, 1, 1][: rules.num_players])
+    config = MatchConfig(rules, Deals(5, "validation", 3), seed=2, chunk=3)
+    lineup = seatings([0, 1, 1][: rules.num_players])
     agents, observer = [uniform, greedy], make_observer(rules, preview=True)
     for chunk in config.chunks:
         results = play_matches(agents, lineup, config, chunk)
         numbers, rngs = config.deal_numbers(chunk), [config.generator(chunk, agent) for agent in range(2)]
         taken: dict[tuple[int, int], list[int]] = {}
         for number, seating in enumerate(lineup):
-            batch: Any = spec_of(rules).Batch(rules, len(numbers), config.domain)
+            batch: Any = spec_of(rules).Batch(rules, len(numbers), config.deals.domain)
             batch.reset(seed=numbers)
             while not batch.over.all():
                 for seat in range(rules.num_players):

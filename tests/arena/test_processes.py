@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from quincunx_env.arena import tournament
+from quincunx_env.arena import Run, tournament
 from quincunx_env.cli import main
 from quincunx_env.utils.processes import results_in_order, worker_processes
 
@@ -153,9 +153,8 @@ def test_a_terminated_tournament_ends_its_workers_and_resumes(tmp_path: Path) ->
     before = contents(tmp_path)
     assert stored(tmp_path)
     policies = {"greedy": "greedy", "uniform": "uniform", "other": "quincunx_agents.uniform:uniform"}
-    few: dict[str, Any] = {"deals": 20, "chunk": 10}
-    resumed = tournament(policies, out=tmp_path / "runs" / "tournament", **few)
-    assert resumed.to_json() == tournament(policies, **few).to_json()
+    resumed = tournament(policies, 20, run=Run(chunk=10, out=tmp_path / "runs" / "tournament"))
+    assert resumed.to_json() == tournament(policies, 20, run=Run(chunk=10)).to_json()
     finished = {path: content for path, content in before.items() if ".unfinished" not in path}
     assert finished.items() <= contents(tmp_path).items()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quincunx_env.arena import Comparison, Evaluation, Tournament, compare, table, tournament
-from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.matches import Deals, MatchConfig
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.quincunx.rules import Rules
 
@@ -35,7 +35,7 @@ def test_no_interval_has_zero_width(count: int) -> None:
     assert constant.cells(".1f") == ("3.5", "-")
     assert constant.to_json() == {"value": 3.5, "low": None, "high": None}
     assert Estimate.of_share(0.5 * ones) == (0.5, 0, 1)
-    same = Comparison(("a", "b"), np.array([[0, 1]]), np.full((count, 1, 2), 7), MatchConfig(Rules(2), deals=count))
+    same = Comparison(("a", "b"), np.array([[0, 1]]), np.full((count, 1, 2), 7), MatchConfig(Rules(2), Deals(count)))
     assert (same.margin(), same.win_rate()) == ((0, 0, 0), (0.5, 0.5, 0.5)), "as of a policy against itself"
 
 

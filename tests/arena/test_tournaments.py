@@ -12,7 +12,7 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Policy, Tournament, compare, tournament
+from quincunx_env.arena import Deals, Policy, Run, Tournament, compare, tournament
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
@@ -22,7 +22,11 @@ stats = pytest.importorskip("scipy.stats")
 pytest.importorskip("choix")
 
 THREE: dict[str, Policy | str] = {"uniform": uniform, "greedy": "greedy", "other": "quincunx_agents.uniform:uniform"}
-SMALL: dict[str, Any] = {"deals": 11, "chunk": 3, "seed": 5}
+
+
+def small(**options: Any) -> dict[str, Any]:
+    """Return arguments of a short run, with further ``options`` of `Run`."""
+    return {"deals": 11, "run": Run(chunk=3, seed=5, **options)}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -43,11 +47,11 @@ def same(one: Tournament, other: Tournament) -> bool:
 @pytest.mark.parametrize("players", [2, 3])
 def test_each_pair_plays_what_a_comparison_plays(players: int) -> None:
     rules = Rules(num_players=players)
-    result = tournament(THREE, rules=rules, **SMALL)
+    result = tournament(THREE, rules=rules, **small())
     pairs = {("greedy", "other"), ("greedy", "uniform"), ("other", "uniform")}
     assert set(result.comparisons) == pairs | (set() if players == 2 else {pair[::-1] for pair in pairs})
     for (one, other), comparison in result.comparisons.items():
-        again = compare([THREE[one], THREE[other]], rules=rules, **SMALL)
+        again = compare([THREE[one], THREE[other]], rules=rules, **small())
         assert (comparison.totals == again.totals).all()
         n, m = result.names.index(one), result.names.index(other)
         assert result.win_rates[n, m] == pytest.approx(again.wins[:, 0].mean())
@@ -59,26 +63,26 @@ def test_each_pair_plays_what_a_comparison_plays(players: int) -> None:
 
 
 def test_processes_and_further_policies_make_no_difference(tmp_path: Path) -> None:
-    alone = tournament(THREE, **SMALL)
+    alone = tournament(THREE, **small())
     two = {name: THREE[name] for name in ("greedy", "other")}
-    tournament(two, out=tmp_path, **SMALL)
-    joined = tournament(THREE, out=tmp_path, workers=2, **SMALL)
+    tournament(two, **small(out=tmp_path))
+    joined = tournament(THREE, **small(out=tmp_path, workers=2))
     assert same(joined, alone)
     assert not multiprocessing.active_children()
-    again = tournament(dict(reversed(THREE.items())), out=tmp_path, **SMALL)
+    again = tournament(dict(reversed(THREE.items())), **small(out=tmp_path))
     assert same(again, alone), "their order makes no difference either"
 
 
 def test_an_error_in_another_process_is_raised(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="wrong arguments"):
-        tournament(["greedy", "builtins:len"], out=tmp_path, workers=2, **SMALL)
+        tournament(["greedy", "builtins:len"], **small(out=tmp_path, workers=2))
 
 
 def test_a_cluster_without_ray_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tournaments with Ray are tested in ``tests/rllib``."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ValueError, match=r'pip install "quincunx_env\[rllib\]"'):
-        tournament(["greedy", "uniform"], ray="auto")
+        tournament(["greedy", "uniform"], run=Run(ray="auto"))
 
 
 def test_an_error_of_ray_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,11 +91,11 @@ def test_an_error_of_ray_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, is_initialized=lambda: False))
     with pytest.raises(ConnectionError, match=r"^no connection to a Ray cluster at here:1: Timed out while waiting"):
-        tournament(["greedy", "uniform"], ray="here:1")
+        tournament(["greedy", "uniform"], run=Run(ray="here:1"))
 
 
 def test_more_deals_reuse_results(tmp_path: Path) -> None:
-    tournament(["greedy", "uniform"], deals=6, chunk=3, out=tmp_path)
+    tournament(["greedy", "uniform"], deals=6, run=Run(chunk=3, out=tmp_path))
     left: list[int] = []
 
     def count(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -100,15 +104,15 @@ def test_more_deals_reuse_results(tmp_path: Path) -> None:
             yield chunk
 
     before = files(tmp_path)
-    more = tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path, progress=count)
+    more = tournament(["greedy", "uniform"], deals=11, run=Run(chunk=3, out=tmp_path, progress=count))
     assert left == [2, 3]
     assert before.items() <= files(tmp_path).items()
-    tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path / "whole")
+    tournament(["greedy", "uniform"], deals=11, run=Run(chunk=3, out=tmp_path / "whole"))
     assert files(tmp_path / "whole" / "games") == files(tmp_path / "games"), "equal files, whatever run wrote them"
-    assert same(more, tournament(["greedy", "uniform"], deals=11, chunk=3))
+    assert same(more, tournament(["greedy", "uniform"], deals=11, run=Run(chunk=3)))
     # Other configurations have separate results.
-    other = tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path, first=100)
-    assert same(other, tournament(["greedy", "uniform"], deals=11, chunk=3, first=100))
+    other = tournament(["greedy", "uniform"], Deals(11, first=100), run=Run(chunk=3, out=tmp_path))
+    assert same(other, tournament(["greedy", "uniform"], Deals(11, first=100), run=Run(chunk=3)))
 
 
 @pytest.mark.parametrize(
@@ -121,9 +125,9 @@ def test_more_deals_reuse_results(tmp_path: Path) -> None:
     ],
 )
 def test_stored_games_are_those_of_the_policies(first: dict[str, Any], second: dict[str, Any], tmp_path: Path) -> None:
-    tournament(first, out=tmp_path, **SMALL)
-    assert same(tournament(second, out=tmp_path, **SMALL), tournament(second, **SMALL))
-    assert same(tournament(first, out=tmp_path, **SMALL), tournament(first, **SMALL))
+    tournament(first, **small(out=tmp_path))
+    assert same(tournament(second, **small(out=tmp_path)), tournament(second, **small()))
+    assert same(tournament(first, **small(out=tmp_path)), tournament(first, **small()))
     names = [path.name.casefold() for path in tmp_path.rglob("*.npz")]
     assert len(set(names)) == len(names) == 2 * 4
     assert max(map(len, names)) < 150, "with the prefix of an unfinished file at most 255"
@@ -134,22 +138,26 @@ def test_what_other_processes_cannot_get_is_refused_before_games_are_played(tmp_
         raise AssertionError("no game is played")
 
     with pytest.raises(ValueError, match=r"'mine' cannot be sent to other processes \(.*module:attribute.*workers=1"):
-        tournament({"mine": local, "greedy": greedy}, out=tmp_path, workers=2, **SMALL)
+        tournament({"mine": local, "greedy": greedy}, **small(out=tmp_path, workers=2))
     assert not [*tmp_path.iterdir()]
 
 
 def test_tournaments_that_cannot_be_played_are_refused() -> None:
     with pytest.raises(ValueError, match="at the solitaire evaluate compares policies"):
         tournament(["greedy", "uniform"], rules=Rules())
-    for name, value in (("deals", 2.5), ("first", "1"), ("seed", -1), ("chunk", 0.5), ("workers", 0), ("workers", 1.5)):
+    for name, value in (("seed", -1), ("chunk", 0.5), ("workers", 0), ("workers", 1.5)):
         numbers: dict[str, Any] = {name: value}
         with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
-            tournament(["greedy", "uniform"], **numbers)
+            tournament(["greedy", "uniform"], run=Run(**numbers))
+    wrong: Any
+    for name, wrong in (("deals", [2.5]), ("deals", [1]), ("first", [2, "play", "1"])):
+        with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
+            Deals(*wrong)
 
 
 def test_the_plot(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    figure = tournament(THREE, **SMALL).plot(tmp_path / "plot.png")
+    figure = tournament(THREE, **small()).plot(tmp_path / "plot.png")
     assert figure.axes[0].get_yticklabels()[0].get_text() == "greedy"
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

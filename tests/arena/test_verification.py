@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_env.arena import Evaluation, compare, evaluate, evaluate_all, tournament
+from quincunx_env.arena import Deals, Evaluation, Run, compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import verification as module
 from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig
@@ -23,7 +23,7 @@ pytest.importorskip("scipy.stats")
 pytest.importorskip("choix")
 
 FIRST, DEALS = 5, 12
-CONFIG = MatchConfig(Rules(), "benchmark", FIRST, DEALS, seed=0, chunk=4)
+CONFIG = MatchConfig(Rules(), Deals(DEALS, first=FIRST), chunk=4)
 
 Plays = list[tuple[list[int], int, bool]]
 """Actions, points, and whether the round was lost."""
@@ -33,7 +33,7 @@ Plays = list[tuple[list[int], int, bool]]
 def true(tmp_path_factory: pytest.TempPathFactory) -> Games:
     """The file of an evaluation of greedy."""
     path = tmp_path_factory.mktemp("verification") / "greedy.npz"
-    evaluate("greedy", DEALS, first=FIRST, chunk=CONFIG.chunk, records=path)
+    evaluate("greedy", CONFIG.deals, run=Run(chunk=CONFIG.chunk, records=path))
     return Games.read(path)
 
 
@@ -144,11 +144,11 @@ def figures_of_lost_rounds(games: Plays) -> Games:
 
 
 def other_deals(games: Plays) -> Games:
-    return forged(games, dataclasses.replace(CONFIG, first=FIRST + 1))
+    return forged(games, dataclasses.replace(CONFIG, deals=Deals(DEALS, first=FIRST + 1)))
 
 
 def other_domain(games: Plays) -> Games:
-    return forged(games, dataclasses.replace(CONFIG, domain="validation"))
+    return forged(games, dataclasses.replace(CONFIG, deals=Deals(DEALS, "validation", FIRST)))
 
 
 def other_rules(games: Plays) -> Games:
@@ -156,7 +156,7 @@ def other_rules(games: Plays) -> Games:
 
 
 def fewer_deals(games: Plays) -> Games:
-    return forged(games, dataclasses.replace(CONFIG, deals=DEALS - 1))
+    return forged(games, dataclasses.replace(CONFIG, deals=Deals(DEALS - 1, first=FIRST)))
 
 
 ILLEGAL = "play [0-9]+, .*, breaks the rules: .*"
@@ -185,7 +185,7 @@ FORGERIES: dict[Callable[[Plays], Games], str] = {
 
 def test_a_true_file(true: Games) -> None:
     (result,) = verify(true)
-    assert result.to_json() == evaluate("greedy", DEALS, first=FIRST).to_json()
+    assert result.to_json() == evaluate("greedy", CONFIG.deals).to_json()
     verify(forged(games_of(true)))  # the forgeries below start from it
 
 
@@ -223,7 +223,7 @@ def test_strange_claims(claims: dict[str, Any], true: Games) -> None:
 def test_each_lineup_and_block_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The deal that is named is the one of the changed game."""
     monkeypatch.setattr(module, "BLOCK", 5)
-    evaluate_all(["greedy", "uniform"], 12, first=FIRST, records=tmp_path / "two.npz")
+    evaluate_all(["greedy", "uniform"], Deals(12, first=FIRST), run=Run(records=tmp_path / "two.npz"))
     header, arrays = unpack((tmp_path / "two.npz").read_bytes())
     for game, lineup, number in (0, "greedy", 5), (11, "greedy", 16), (12, "uniform", 5), (19, "uniform", 12):
         totals = arrays["totals"].copy()
@@ -240,7 +240,7 @@ def test_each_lineup_and_block_is_replayed(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("rules", [Rules(2), Rules(3, simpleton=True), SpiralRules(deals=1)], ids=str)
 def test_changes_of_games_of_several_players(hold: Any, rules: Any, tmp_path: Path) -> None:
     """In the last game of the file."""
-    hold(["greedy", "uniform"], 2, rules=rules, records=tmp_path / "several.npz")
+    hold(["greedy", "uniform"], 2, rules=rules, run=Run(records=tmp_path / "several.npz"))
     header, arrays = unpack((tmp_path / "several.npz").read_bytes())
     results = verify(Games.from_bytes(pack(header, arrays)))
     assert [each.figures() for each in results] == [each["claims"] for each in header["lineups"]]

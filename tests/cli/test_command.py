@@ -166,7 +166,7 @@ def test_the_tasks_of_the_benchmark_are_listed(quincunx: Command) -> None:
     text = quincunx("benchmark")
     for name, task in TASKS.items():
         final, reference = task.final, re.escape(task.reference)
-        deals = f"final: {final.domain} {final.first} to {final.first + final.count - 1};"
+        deals = f"final: {final.domain} {final.first} to {final.last};"
         assert re.search(rf"^  {name} .*; reference {reference}\n .*{deals} search: ", text, re.MULTILINE)
     assert "  3-corners  quincunx, num_players=3; win rate against heuristic; reference heuristic\n" in text
     assert "  seats\n             training: 2-corners, 2-open\n             test: 3-corners, 3-open, " in text
@@ -190,7 +190,7 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(task: str, unit: str,
     assert stored["greedy"].score.value == pytest.approx(expected.score.value, abs=1e-5)
     quincunx(f"benchmark {task} greedy --deals 4 --workers 1 --records mine.npz")
     assert quincunx("verify mine.npz").startswith("mine.npz: greedy")
-    assert Games.read(Path("mine.npz")).config.first == 100_000
+    assert Games.read(Path("mine.npz")).config.deals.first == 100_000
 
 
 @pytest.mark.usefixtures("folder")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quincunx_env.arena import evaluate_all
+from quincunx_env.arena import Run, evaluate_all
 from quincunx_env.cli.play import Arguments
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.quincunx.rules import Rules
@@ -54,7 +54,7 @@ def foreign(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "foreign_module", raising=False)
     Record(Rules(num_players=2), Seeded(0), seats=("human", FOREIGN)).write("game.txt")
-    evaluate_all({FOREIGN: "greedy"}, 2, records=folder / "games.npz")
+    evaluate_all({FOREIGN: "greedy"}, 2, run=Run(records=folder / "games.npz"))
     return folder
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from quincunx_env.arena import evaluate_all
+from quincunx_env.arena import Run, evaluate_all
 from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import to_text
@@ -43,7 +43,7 @@ def test_every_action_is_printed_with_the_totals_after_it(path: Path, quincunx: 
 
 def test_games_of_an_evaluation_are_chosen_by_number(tmp_path: Path, quincunx: Command) -> None:
     path = tmp_path / "greedy.npz"
-    evaluate_all(["greedy"], 20, records=path)
+    evaluate_all(["greedy"], 20, run=Run(records=path))
     games = Games.read(path)
     assert quincunx.error(["replay", str(path), "--game", "20"]) == "game must be an integer from 0 to 19, got 20"
     for options, numbers in (["--game", "3", "17"], (3, 17)), ([], (0,)):
@@ -113,7 +113,7 @@ def test_text_of_a_record_is_shown_escaped(line: str, tmp_path: Path, quincunx: 
 
 def test_text_of_a_file_of_games_is_shown_escaped(tmp_path: Path, quincunx: Command) -> None:
     path = tmp_path / "games.npz"
-    evaluate_all(["greedy"], 2, records=path)
+    evaluate_all(["greedy"], 2, run=Run(records=path))
     header, arrays = unpack(path.read_bytes())
     config, [lineup] = header["config"], header["lineups"]
     for change, status in (

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quincunx_env.arena import evaluate_all
+from quincunx_env.arena import Run, evaluate_all
 from quincunx_env.arena.games import Games
 from tests.cli.conftest import Command
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def test_figures_and_faults_have_one_line_each(quincunx: Command) -> None:
     """The exit status is 0, 1 for a false file, and 2 for one that cannot be read."""
-    results = evaluate_all(["greedy", "uniform"], 4, records=Path("true.npz"))
+    results = evaluate_all(["greedy", "uniform"], 4, run=Run(records=Path("true.npz")))
     lines = [f"true.npz: {name}: 4 games replayed; {result}\n" for name, result in results.items()]
     assert quincunx("verify true.npz true.npz") == 2 * "".join(lines)
     records = Games.read(Path("true.npz"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quincunx_env import resolve
-from quincunx_env.arena.matches import MatchConfig, play_matches, seatings
+from quincunx_env.arena.matches import Deals, MatchConfig, play_matches, seatings
 from quincunx_env.arena.statistics import Estimate
 
 PAGE = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_the_search_beats_greedy_from_both_seats() -> None:
     """The margins of 40 paired deals, over both seats and from each."""
     names: dict[str, Any] = {}
     exec(SEARCH, names)
-    config = MatchConfig(names["RULES"], "validation", deals=40, chunk=40)
+    config = MatchConfig(names["RULES"], Deals(40, "validation"), chunk=40)
     totals = play_matches([names["search"], resolve("greedy")], seatings([0, 1]), config, 0).totals
     margins = [totals[:, seat, seat] - totals[:, seat, 1 - seat] for seat in range(2)]
     for differences in (*margins, (margins[0] + margins[1]) / 2):

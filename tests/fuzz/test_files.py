@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import quincunx_agents
 from quincunx_agents.networks import value
 from quincunx_agents.networks.weights_io import WeightsError
-from quincunx_env.arena import evaluate_all
+from quincunx_env.arena import Run, evaluate_all
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.verification import VerificationError, verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
@@ -120,7 +120,7 @@ def test_new_records(played: Played, fuzz: Fuzz, tmp_path: Path) -> None:
 
 def test_damaged_games(fuzz: Fuzz, tmp_path: Path) -> None:
     path = tmp_path / "two.npz"
-    evaluate_all(["greedy", "uniform"], 3, records=path)
+    evaluate_all(["greedy", "uniform"], 3, run=Run(records=path))
     whole = path.read_bytes()
 
     def check(data: st.DataObject) -> None:
@@ -135,7 +135,7 @@ def test_forged_games(fuzz: Fuzz, tmp_path: Path) -> None:
     """Changed headers and arrays whose checksum is right are refused, or the games have the figures of the file."""
     pytest.importorskip("scipy")
     path = tmp_path / "two.npz"
-    evaluate_all(["greedy", "uniform"], 3, records=path)
+    evaluate_all(["greedy", "uniform"], 3, run=Run(records=path))
     header, arrays = unpack(path.read_bytes())
 
     def check(data: st.DataObject) -> None:

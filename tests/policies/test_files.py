@@ -13,7 +13,7 @@ import pytest
 
 import quincunx_agents
 from quincunx_agents.networks.value import WEIGHTS, load_weights, save_weights, shipped
-from quincunx_env.arena import compare, evaluate, evaluate_all
+from quincunx_env.arena import Run, compare, evaluate, evaluate_all
 from quincunx_env.cli import main
 from quincunx_env.core.policy import NotFiniteError
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -77,7 +77,7 @@ def test_names_before_an_equals_sign(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_a_file_is_loaded_by_other_processes(tmp_path: Path) -> None:
-    several = evaluate_all({"mine": str(NETWORK), "value": "value"}, 3, chunk=1, workers=2, out=tmp_path)
+    several = evaluate_all({"mine": str(NETWORK), "value": "value"}, 3, run=Run(chunk=1, out=tmp_path, workers=2))
     assert several["mine"].scores.tolist() == several["value"].scores.tolist()
 
 
@@ -104,7 +104,7 @@ def test_a_file_is_one_policy_until_its_content_changes(tmp_path: Path) -> None:
 
 def test_stored_games_are_those_of_the_content(tmp_path: Path) -> None:
     path = Path(shutil.copy(NETWORK, tmp_path / "mine.safetensors"))
-    again: dict[str, Any] = {"deals": 2, "out": tmp_path / "out"}
+    again: dict[str, Any] = {"deals": 2, "run": Run(out=tmp_path / "out")}
     before = evaluate_all([f"mine={path}"], **again)["mine"]
     shutil.copy(path, tmp_path / "moved.safetensors")
     assert (evaluate_all([f"mine={tmp_path / 'moved.safetensors'}"], **again)["mine"].scores == before.scores).all()

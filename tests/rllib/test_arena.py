@@ -14,9 +14,9 @@ import pytest
 import ray
 
 from quincunx_agents.greedy import greedy
-from quincunx_env.arena import evaluate_all, tournament
+from quincunx_env.arena import Run, evaluate_all, tournament
 from quincunx_env.cli import main
-from tests.arena.test_tournaments import SMALL, THREE, files, same
+from tests.arena.test_tournaments import THREE, files, same, small
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Seen:
 def test_a_cluster_makes_no_difference_even_if_a_node_is_lost(
     cluster: Any, lose: Callable[[], None], tmp_path: Path
 ) -> None:
-    alone = tournament(THREE, out=tmp_path / "alone", **SMALL)
+    alone = tournament(THREE, **small(out=tmp_path / "alone"))
     seen = tmp_path / "seen"
     seen.mkdir()
     before: list[Path] = []
@@ -49,10 +49,7 @@ def test_a_cluster_makes_no_difference_even_if_a_node_is_lost(
 
     there = tournament(
         THREE | {"greedy": Seen(seen)},
-        out=tmp_path / "there",
-        ray=cluster.address,
-        progress=lose_it_in_the_middle,
-        **SMALL,
+        **small(out=tmp_path / "there", ray=cluster.address, progress=lose_it_in_the_middle),
     )
     assert len(before) == 2, "both nodes had played"
     assert same(there, alone)
@@ -79,11 +76,11 @@ def test_the_command_line_names_a_cluster(cluster: Any, tmp_path: Path, monkeypa
 
 def test_errors_are_told_as_they_are_without_a_cluster(cluster: Any) -> None:
     with pytest.raises(ValueError, match="has the wrong arguments"):
-        evaluate_all(["builtins:len"], 2, ray=cluster.address)
+        evaluate_all(["builtins:len"], 2, run=Run(ray=cluster.address))
     assert not ray.is_initialized()
 
 
 def test_an_address_that_is_none_is_refused_by_ray() -> None:
     with pytest.raises(ConnectionError, match="no connection to a Ray cluster at nonsense: "):
-        evaluate_all(["greedy"], 2, ray="nonsense")
+        evaluate_all(["greedy"], 2, run=Run(ray="nonsense"))
     assert not ray.is_initialized()

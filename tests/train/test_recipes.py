@@ -18,7 +18,7 @@ pytestmark = pytest.mark.recipes
 
 from quincunx_agents.greedy import greedy  # noqa: E402
 from quincunx_env import Game, Observer, Rules  # noqa: E402
-from quincunx_env.arena import Evaluation  # noqa: E402
+from quincunx_env.arena import Deals, Evaluation  # noqa: E402
 
 TINY: dict[str, Any] = {
     "total_steps": 4 * 1024,
@@ -164,7 +164,7 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     torch.nn.init.normal_(network.cell_queries.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
     policy = observer.unpad_policy(NetworkPolicy(network.forward_actor, observer))
-    played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
+    played = compare([policy, greedy], Deals(4, "validation"), rules=observer.rules, names=["network", "greedy"])
     assert played.games == 4 * players, "and every play was legal"
 
     game = Game.from_seed(observer.rules, 3)

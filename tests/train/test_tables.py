@@ -4,13 +4,14 @@ import pytest
 
 pytest.importorskip("torch")
 
+from quincunx_env.arena import Deals
 from quincunx_env.quincunx.rules import Rules
 from train.common.evaluation import BASELINES, strength
 from train.common.tables import results_table
 
 
 def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines() -> None:
-    results = {name: strength(name, name, Rules(), 10, "benchmark") for name in BASELINES}
+    results = {name: strength(name, name, Rules(), Deals(10)) for name in BASELINES}
     table = results_table({"benchmark": {"solitaire": results["heuristic"]}, "baselines": results}, "mine")
     for name, result in {"mine": results["heuristic"], **results}.items():
         assert f"| {name} | 10 | {result['mean']:.1f} | {result['mean_low']:.1f} to " in table

@@ -16,7 +16,7 @@ pytest.importorskip("sb3_contrib")
 from torch.optim.swa_utils import AveragedModel  # noqa: E402
 
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
-from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.arena import Deals, evaluate  # noqa: E402
 from quincunx_env.policies import PolicyFile  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
@@ -297,7 +297,7 @@ def test_a_learner_plays_policies_and_its_snapshots(finished: Path) -> None:
     assert first.any(), "it is 0 before learning"
     assert not first.equal(second), "it keeps learning"
     agent = PolicyFile(str(folder / "model.zip"), trust=True)
-    played = strength(agent, "greedy", DUEL["rules"], DUEL["test_deals"], "benchmark")
+    played = strength(agent, "greedy", DUEL["rules"], Deals(DUEL["test_deals"]))
     assert facts["benchmark"] == results("duel") == {"3-corners": played}
     table = (folder / "results.md").read_text(encoding="utf-8")
     assert "| 3 players, corners | `greedy` | 4 |" in table

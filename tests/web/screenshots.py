@@ -9,7 +9,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from quincunx_env import Rules
-from quincunx_env.arena import evaluate, explain
+from quincunx_env.arena import Deals, Run, evaluate, explain
 from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
@@ -23,7 +23,7 @@ GAP = 16
 def player(browser: Browser, out: Path) -> None:
     """The replay player in a window, light, and on a phone, dark."""
     with TemporaryDirectory() as folder:
-        evaluate("value", 2, first=100_000, records=Path(folder, "value.npz"))
+        evaluate("value", Deals(2, first=100_000), run=Run(records=Path(folder, "value.npz")))
         record = Games.read(Path(folder, "value.npz")).record(0)
     content = replay_page([record], values=lambda game: explain("value", game), valued_by="value")
     shots = []

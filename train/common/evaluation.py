@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tqdm.auto import tqdm
 
 from quincunx_agents.agent_specs import rules_of
-from quincunx_env.arena import compare, resolve
-from quincunx_env.arena.evaluation import evaluate_all
-from quincunx_env.core.deal import Domain
+from quincunx_env.arena import Deals, Run, compare, evaluate_all, resolve
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from train.common.options import OptionError
@@ -24,8 +23,7 @@ def strength(
     agent: Agent | str,
     opponent: Agent | str,
     rules: BaseRules,
-    deals: int,
-    domain: Domain,
+    deals: Deals,
     records: Path | None = None,
 ) -> Figures:
     """Measure the strength of an agent, with 95 % intervals.
@@ -34,8 +32,7 @@ def strength(
         agent: in one seat, or alone; an agent or its name.
         opponent: several players: in all other seats.
         rules: of the game.
-        deals: number of deals; with several players each is played from every seat.
-        domain: of the numbered deals.
+        deals: numbered deals; with several players each is played from every seat.
         records: file of the games, see `quincunx_env.arena.games`.
 
     Returns:
@@ -44,33 +41,32 @@ def strength(
             ``margin_low``, ``margin_high``. All have ``deals``, and four decimals.
     """
     found: Figures
+    options: dict[str, Any] = {"rules": rules, "run": Run(records=records)}
     if rules.num_players == 1:
-        result = evaluate_all({"trained": agent}, deals, rules=rules, domain=domain, records=records)["trained"]  # type: ignore[arg-type]
+        [result] = evaluate_all({"trained": agent}, deals, **options).values()
         *_, highest = result.classes.values()
         low, high = result.ci95
         found = {"mean": result.mean, "mean_low": low, "mean_high": high}
         found |= {"lost": float(result.lost.mean()), "at_least_150": highest}
     else:
-        names = ["trained", "opponent"]
-        games = compare([agent, opponent], deals, rules=rules, domain=domain, names=names, records=records)
+        games = compare([agent, opponent], deals, names=["trained", "opponent"], **options)
         found = {"even": float(games.even[0])}
         for name, (value, low, high) in {"win_rate": games.win_rate(), "margin": games.margin()}.items():
             found |= {name: value, f"{name}_low": low, f"{name}_high": high}
-    return {name: round(figure, 4) for name, figure in found.items()} | {"deals": deals}
+    return {name: round(figure, 4) for name, figure in found.items()} | {"deals": deals.count}
 
 
 def strengths(
     agent: Agent | str,
     opponent: Agent | str,
     variants: Mapping[str, BaseRules],
-    deals: int,
-    domain: Domain,
+    deals: Deals,
     records: Path | None = None,
     progress: bool = False,
 ) -> dict[str, Figures]:
     """Measure an agent's `strength` in several variants, by name. ``records``: folder of a file of games for each."""
     return {
-        variant: strength(agent, opponent, rules, deals, domain, records and records / f"{variant}.npz")
+        variant: strength(agent, opponent, rules, deals, records and records / f"{variant}.npz")
         for variant, rules in tqdm(variants.items(), desc="evaluation", disable=not progress)
     }
 

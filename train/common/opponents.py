@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena import compare
+from quincunx_env.arena import Deals, compare
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 
@@ -113,7 +113,7 @@ def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRu
     """
     rates = []
     for member in members:
-        games = compare([learner, member], deals, rules=rules, domain="validation", names=["learner", "member"])
+        games = compare([learner, member], Deals(deals, "validation"), rules=rules, names=["learner", "member"])
         rates.append(0.5 * games.win_rate().value / float(games.even[0]))
     return rates
 

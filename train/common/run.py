@@ -28,6 +28,7 @@ from tqdm.auto import tqdm
 
 from quincunx_agents.agent_specs import base_variant, rules_of
 from quincunx_env import __version__
+from quincunx_env.arena import Deals
 from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.cli.options import rules_arguments
 from quincunx_env.core.policy import Agent
@@ -153,7 +154,8 @@ class Run:
     def _evaluate(self) -> None:
         """Evaluate on validation deals; log and show the figures."""
         arguments = self.arguments
-        found = strengths(self.learner.agent(), arguments.against, self.variants, arguments.eval_deals, "validation")
+        deals = Deals(arguments.eval_deals, "validation")
+        found = strengths(self.learner.agent(), arguments.against, self.variants, deals)
         seconds = {phase: round(spent, 1) for phase, spent in self.timer.seconds.items()}
         self.history.append({"done": self.done, "steps": self.steps, "seconds": seconds, "variants": found})
         shown = {"steps": f"{self.steps:,}"}
@@ -211,13 +213,10 @@ def report(
     games.mkdir(exist_ok=True)
     made = provenance(script, arguments) | facts
     made["seconds"] = {phase: round(spent, 1) for phase, spent in facts["seconds"].items()}
-    made["benchmark"] = strengths(
-        agent, against, variants, arguments.test_deals, "benchmark", games, arguments.progress
-    )
+    deals = Deals(arguments.test_deals, "benchmark")
+    made["benchmark"] = strengths(agent, against, variants, deals, games, arguments.progress)
     if first.num_players == 1:
-        made["baselines"] = {
-            name: strength(name, against, first, arguments.test_deals, "benchmark") for name in BASELINES
-        }
+        made["baselines"] = {name: strength(name, against, first, deals) for name in BASELINES}
     write_json(folder / f"{arguments.name}.json", made)
     draw_curve(arguments, variants, facts["validation"])
     table = results_table(made, arguments.name)
@@ -242,15 +241,15 @@ def draw_curve(arguments: RunOptions, variants: Mapping[str, BaseRules], history
         name, unit = measure(found[0]), found[0].get("even", 1.0)
         points = ([figures[key] / unit for figures in found] for key in (name, f"{name}_low", f"{name}_high"))
         curves[variant] = Curve([entry["steps"] for entry in history], *points)
-    first, deals = next(iter(variants.values())), arguments.eval_deals
+    first, deals = next(iter(variants.values())), Deals(arguments.eval_deals, "validation")
     measured, references = f"win rate against {arguments.against}", {"even": 1.0}
     if first.num_players == 1:
         measured = "mean score"
-        references = {name: strength(name, name, first, deals, "validation")["mean"] for name in BASELINES}
+        references = {name: strength(name, name, first, deals)["mean"] for name in BASELINES}
     draw_learning_curves(
         arguments.folder / "learning_curve.png",
         curves,
-        ylabel=f"{measured}, {deals} validation deals",
+        ylabel=f"{measured}, {deals.count} validation deals",
         title=arguments.name,
         references=references,
     )

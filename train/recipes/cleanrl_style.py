@@ -22,7 +22,7 @@ from tqdm import trange
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
-from quincunx_env.arena import Evaluation, evaluate
+from quincunx_env.arena import Deals, Evaluation, evaluate
 from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
 
 
@@ -117,7 +117,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 0.5)
                 optimizer.step()
-    result = evaluate(NetworkPolicy(network.forward_actor, observer), arguments.deals, domain="validation")
+    result = evaluate(NetworkPolicy(network.forward_actor, observer), Deals(arguments.deals, "validation"))
     low, high = result.ci95
     lost = f"{result.lost.mean():.1%}"
     print(f"mean {result.mean:.1f} ({low:.1f} to {high:.1f}) on {arguments.deals} validation deals, lost {lost}")

@@ -30,6 +30,7 @@ from tqdm import tqdm
 
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_env.arena import Deals
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
@@ -164,7 +165,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
 def validation(arguments: Arguments, policy: NetworkPolicy, steps: int, timer: PhaseTimer) -> dict[str, Any]:
     """Return steps and strength on validation deals; training time pauses."""
     timer.add("training")
-    found = strengths(policy, arguments.against, VARIANTS, arguments.eval_deals, "validation")
+    found = strengths(policy, arguments.against, VARIANTS, Deals(arguments.eval_deals, "validation"))
     timer.skip()
     return {"steps": steps, "variants": found}
 

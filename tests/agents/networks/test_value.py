@@ -37,7 +37,7 @@ from quincunx_agents.networks.value import (
 )
 from quincunx_agents.quincunx.features import afterstates_of
 from quincunx_agents.quincunx.variants import BASE_VARIANTS
-from quincunx_env.arena import evaluate
+from quincunx_env.arena import Deals, Run, evaluate
 from quincunx_env.quincunx.rules import Rules
 from tests.agents.positions import dealt, in_progress, positions, seen
 
@@ -108,7 +108,7 @@ def test_the_margin_is_shared_among_the_others() -> None:
 
 @pytest.mark.slow
 def test_is_as_strong_as_it_should_be() -> None:
-    result = evaluate(value, 200, domain="validation", chunk=100)
+    result = evaluate(value, Deals(200, "validation"), run=Run(chunk=100))
     assert result.mean > 132
     assert result.lost.mean() < 0.03
 
