@@ -94,7 +94,7 @@ def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkey
     monkeypatch.setattr(equilibrium, "all_deals", lambda rules, face_up: DEALS)
     for iteration in (0, 5, 10):
         network = ValueNetwork(features.LAYOUT, 8, 16).weights()
-        save_weights(tmp_path / f"{iteration}.safetensors", ValueWeights(network, ("mini-2",), 0))
+        save_weights(tmp_path / f"{iteration}.safetensors", ValueWeights((network,), ("mini-2",), 0))
     policies = (
         "uniform",
         "mine=heuristic",

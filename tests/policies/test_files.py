@@ -157,8 +157,8 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
 def huge(path: Path) -> None:
     """Write a network with finite weights that overflow when it is used."""
     shipped = load_weights(NETWORK)
-    tensors = {name: (np.sign(tensor) * 1e38).astype(np.float32) for name, tensor in shipped.tensors.items()}
-    save_weights(path, replace(shipped, tensors=tensors))
+    tensors = {name: (np.sign(tensor) * 1e38).astype(np.float32) for name, tensor in shipped.members[0].items()}
+    save_weights(path, replace(shipped, members=(tensors,)))
 
 
 NAN = "it computes numbers that are none (NaN) or infinite for legal actions: its weights are damaged or too large"

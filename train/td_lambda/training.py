@@ -143,7 +143,7 @@ class Learner:
 
     def agent(self) -> ValueAgent:
         """Return the agent of the averaged weights, for inference with NumPy."""
-        return ValueAgent(value.ValueWeights(self.averaged, self.arguments.variants, self.arguments.candidates))
+        return ValueAgent(value.ValueWeights((self.averaged,), self.arguments.variants, self.arguments.candidates))
 
     def write_weights(self, path: Path) -> None:
         """Write the averaged weights, and keep them if wanted."""

@@ -3,7 +3,8 @@
 The network reads the features of an afterstate (`quincunx_agents.quincunx.features`,
 `quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017). An encoder is
 shared by all elements of a set, and its outputs are summed. A trunk reads the sums and the context features. It gives
-the points still to come for each seat and a preference, by which an action is preferred beyond its value.
+the points still to come for each seat and a preference, by which an action is preferred beyond its value. An ensemble
+has several members, whose outputs are summed.
 
 The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train.td_lambda`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
@@ -11,9 +12,9 @@ play without torch.
 """
 
 import dataclasses
-import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -48,13 +49,11 @@ def layout_of(variants: Sequence[str]) -> FeatureLayout:
     return agent_spec_with(variants[0]).features.LAYOUT
 
 
-def widths_of(tensors: Mapping[str, Floats]) -> tuple[int, int]:
-    """Return the units of set encoders and of the trunk's first layer."""
-    return tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size
-
-
 def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a network's tensors by name. Each layer has a weight [out, in] and a bias [out]."""
+    """Return the shapes of a network's tensors by name. Each layer has a weight [out, in] and a bias [out].
+
+    ``set_width`` are the units of set encoders, ``width`` of the trunk's first layer.
+    """
     layers = dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
         layers |= {f"set_encoders.{number}.0": (set_width, features)}
@@ -115,45 +114,6 @@ def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: A
     return values, preferences
 
 
-def members_of(tensors: Mapping[str, Floats]) -> tuple[Mapping[str, Floats], ...]:
-    """Split an ensemble into its members. Their outputs add up to the ensemble's.
-
-    In an ensemble of n equal networks, stored as one, an n-th of each inner layer's weights can differ from 0.
-    Any other network is its only member.
-    """
-    set_width, width = widths_of(tensors)
-    weights, most = _num_weights(tensors), math.gcd(set_width, width // 2)
-    for count in range(most, 1, -1):
-        if most % count == 0:
-            members = tuple(_part(tensors, set_width, number, count) for number in range(count))
-            if sum(map(_num_weights, members)) == weights:
-                return members
-    return (tensors,)
-
-
-def _num_weights(tensors: Mapping[str, Floats]) -> int:
-    """Count the weights that are not 0."""
-    return sum(map(np.count_nonzero, tensors.values()))
-
-
-def _part(tensors: Mapping[str, Floats], set_width: int, number: int, count: int) -> dict[str, Floats]:
-    """Return the weights within part ``number`` of ``count``. Part 0 has the bias of the outputs."""
-
-    def part(array: Floats, axis: int) -> Floats:
-        return np.split(array, count, axis)[number]
-
-    found = {name: part(array, 0) for name, array in tensors.items() if not name.startswith("trunk.4.")}
-    for name in found:
-        if name.endswith(".2.weight"):
-            found[name] = part(found[name], 1)
-    ends = [set_width * (1 + each) for each in range(sum(name.startswith("set_encoders") for name in found) // 4)]
-    *sets, context = np.split(found["trunk.0.weight"], ends, axis=1)
-    found["trunk.0.weight"] = np.concatenate([*(part(each, 1) for each in sets), context], axis=1)
-    bias = tensors["trunk.4.bias"]
-    found |= {"trunk.4.weight": part(tensors["trunk.4.weight"], 1), "trunk.4.bias": bias if number == 0 else 0 * bias}
-    return {name: np.ascontiguousarray(array) for name, array in found.items()}
-
-
 @cache
 def margin_weights(players: int) -> Floats:
     """Return weights of the seats' points, from the mover on, float32 [SEATS]. The margin is over the others' mean."""
@@ -167,17 +127,12 @@ def margin_weights(players: int) -> Floats:
 class ValueWeights:
     """A trained value network."""
 
-    tensors: Mapping[str, Floats]
-    """Weights by name."""
+    members: tuple[Mapping[str, Floats], ...]
+    """Tensors of each network by name. The outputs of all networks are summed; see `value_and_preference`."""
     variants: tuple[str, ...]
     """Names of the variants that it was trained on, all of one game."""
     candidates: int
     """Number of actions of a position that are evaluated, the ones that the heuristic prefers; 0 means all."""
-
-    @cached_property
-    def members(self) -> tuple[Mapping[str, Floats], ...]:
-        """Networks whose outputs are summed; see `members_of`."""
-        return members_of(self.tensors)
 
 
 # --- Policies --------------------------------------------------------------------------------------------------------
@@ -244,9 +199,14 @@ def has_learned(weights: ValueWeights, rules: BaseRules) -> bool:
 
 
 def save_weights(path: Path, weights: ValueWeights) -> None:
-    """Write weights with their variants and a checksum."""
+    """Write weights with their variants and a checksum.
+
+    A tensor of member k is stored as its name after ``k.``, such as ``0.trunk.0.weight``.
+    """
     metadata = {"variants": weights.variants, "candidates": weights.candidates}
-    weights_io.write(path, weights.tensors, metadata, _signature(weights))
+    members = enumerate(weights.members)
+    tensors = {f"{number}.{name}": tensor for number, member in members for name, tensor in member.items()}
+    weights_io.write(path, tensors, metadata, _signature(weights))
 
 
 def load_weights(path: Path) -> ValueWeights:
@@ -260,15 +220,29 @@ def load_weights(path: Path) -> ValueWeights:
     variants, candidates = metadata["variants"], metadata["candidates"]
     if not _can_learn(variants) or type(candidates) is not int or candidates < 0:
         raise WeightsError(f"{path} is of another version of this network: its variants or candidates are unknown")
-    weights = ValueWeights(tensors, tuple(variants), candidates)
+    weights = ValueWeights(_members(tensors), tuple(variants), candidates)
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
-    try:
-        shapes = shapes_of(layout_of(variants), *widths_of(tensors))
-    except KeyError:
-        shapes = {}
-    if shapes != {name: tensor.shape for name, tensor in tensors.items()}:
+    layout = layout_of(variants)
+    if not weights.members or not all(_fits(layout, member) for member in weights.members):
         raise WeightsError(f"{path} is of another version of this network")
     return weights
+
+
+def _members(tensors: Mapping[str, Floats]) -> tuple[Mapping[str, Floats], ...]:
+    """Split the tensors of a file. A member is empty if other names take its place."""
+    members = defaultdict[str, dict[str, Floats]](dict)
+    for name, tensor in tensors.items():
+        number, _, own_name = name.partition(".")
+        members[number][own_name] = tensor
+    return tuple(members[str(number)] for number in range(len(members)))
+
+
+def _fits(layout: FeatureLayout, member: Mapping[str, Floats]) -> bool:
+    """Return whether a member has a network's tensors, in their shapes."""
+    set_bias, bias = member.get("set_encoders.0.0.bias"), member.get("trunk.0.bias")
+    if set_bias is None or bias is None:
+        return False
+    return {name: tensor.shape for name, tensor in member.items()} == shapes_of(layout, set_bias.size, bias.size)
 
 
 def _can_learn(variants: object) -> bool:

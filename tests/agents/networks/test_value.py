@@ -114,16 +114,15 @@ def test_is_as_strong_as_it_should_be() -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [*zip(shipped(), (3, 1, 2, 2, 1), strict=True)])
-def test_an_ensemble_is_split_into_its_members(name: str, count: int) -> None:
+def test_the_outputs_of_the_members_are_summed(name: str, count: int) -> None:
     network = load(name).weights
     assert len(network.members) == count
     rules = rules_of(network.variants[-1])
     observation, mask = seen(dealt(rules, 3, 5))
     for _, described in agent_spec_of(rules).features.afterstates_of(rules, observation, mask).chunks:
-        outputs = zip(
-            *(value_and_preference(each, described) for each in (network.members, [network.tensors])), strict=True
-        )
-        assert all(apart == pytest.approx(whole, abs=1e-3) for apart, whole in outputs)
+        whole = value_and_preference(network.members, described)
+        apart = zip(*(value_and_preference([member], described) for member in network.members), strict=True)
+        assert all(sum(each) == pytest.approx(total, abs=1e-3) for each, total in zip(apart, whole, strict=True))
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -133,7 +132,8 @@ def test_weights_come_back_as_they_were_written(name: str, tmp_path: Path) -> No
     save_weights(tmp_path / "weights.safetensors", network)
     again = load_weights(tmp_path / "weights.safetensors")
     assert (again.variants, again.candidates) == (network.variants, network.candidates)
-    assert all((again.tensors[name] == network.tensors[name]).all() for name in network.tensors)
+    for one, other in zip(again.members, network.members, strict=True):
+        assert all((one[name] == other[name]).all() for name in one.keys() | other.keys())
     assert (tmp_path / "weights.safetensors").read_bytes() == file.read_bytes()
 
 
@@ -150,18 +150,17 @@ def test_refuses_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="not a weights file"):
         load_weights(path)
     network = load_weights(WEIGHTS / "solitaire.safetensors")
-    save_file(dict(network.tensors), path)
+    save_file(dict(network.members[0]), path)
     with pytest.raises(WeightsError, match="not a weights file"):
         load_weights(path)
     for strange in (replace(network, variants=("whist",)), replace(network, variants=("spiral",))):
         save_weights(path, strange)
         with pytest.raises(WeightsError, match="another version"):
             load_weights(path)
-    other = dict(network.tensors) | {"set_encoders.0.0.bias": network.tensors["set_encoders.0.0.bias"] + 1}
     save_weights(path, network)
     with safe_open(path, framework="numpy") as file:
-        about = file.metadata()
-    save_file(other, path, about)
+        about, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    save_file(tensors | {"1.trunk.0.bias": tensors["1.trunk.0.bias"] + 1}, path, about)
     with pytest.raises(WeightsError, match="checksum"):
         load_weights(path)
 
@@ -213,15 +212,26 @@ def test_wrong_variants_and_candidates_are_refused(name: str, wrong: Any, tmp_pa
     path, network = tmp_path / "weights.safetensors", load("solitaire").weights
     metadata = {"variants": network.variants, "candidates": network.candidates, name: wrong}
     variants = metadata["variants"] if isinstance(metadata["variants"], list | tuple) else ()
-    weights_io.write(path, network.tensors, metadata, f"{tuple(variants)} {metadata['candidates']}")
+    tensors = {f"0.{name}": tensor for name, tensor in network.members[0].items()}
+    weights_io.write(path, tensors, metadata, f"{tuple(variants)} {metadata['candidates']}")
     with pytest.raises(WeightsError, match="its variants or candidates are unknown"):
         load_weights(path)
 
 
-def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
+def test_members_of_another_form_are_refused(tmp_path: Path) -> None:
+    """Also none, tensors without an axis, and names from another prefix than the number of a member."""
     path, network = tmp_path / "weights.safetensors", load("solitaire").weights
-    for name in ("set_encoders.0.0.bias", "trunk.0.bias"):
-        save_weights(path, replace(network, tensors={**network.tensors, name: np.array(0, np.float32)}))
+    first, *others = network.members
+    shapeless = [{**first, name: np.array(0, np.float32)} for name in ("set_encoders.0.0.bias", "trunk.0.bias")]
+    smaller = {name: tensor for name, tensor in first.items() if name != "trunk.4.bias"}
+    for members in ((), *((wrong, *others) for wrong in (*shapeless, smaller, {}))):
+        save_weights(path, replace(network, members=members))
+        with pytest.raises(WeightsError, match="another version"):
+            load_weights(path)
+    for prefix in ("", "1.", "00.", "first."):
+        tensors = {f"{prefix}{name}": tensor for name, tensor in first.items()}
+        metadata = {"variants": network.variants, "candidates": network.candidates}
+        weights_io.write(path, tensors, metadata, f"{network.variants} {network.candidates}")
         with pytest.raises(WeightsError, match="another version"):
             load_weights(path)
 
@@ -243,10 +253,10 @@ def test_shipped_weights_are_small_and_have_a_card() -> None:
 
 def test_with_zero_weights_only_points_count() -> None:
     network = load("solitaire").weights
-    flat = {name: np.zeros_like(array) for name, array in network.tensors.items()}
+    flat = {name: np.zeros_like(array) for name, array in network.members[0].items()}
     observation, mask = seen(positions(Rules(), 2))
     plays = afterstates_of(Rules(), observation, mask)
-    chosen = ValueAgent(ValueWeights(flat, network.variants, 0)).for_rules(Rules())(observation, mask, RNG)
+    chosen = ValueAgent(ValueWeights((flat,), network.variants, 0)).for_rules(Rules())(observation, mask, RNG)
     for row, action in enumerate(chosen):
         here = plays.rows == row
         assert plays.points[here & (plays.actions == action)] == plays.points[here].max()

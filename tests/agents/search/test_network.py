@@ -30,7 +30,7 @@ def random_weights(variant: str) -> ValueWeights:
     """A small network that has learned nothing."""
     rng, shapes = np.random.default_rng(0), shapes_of(agent_spec_of(rules_of(variant)).features.LAYOUT, 8, 16)
     tensors = {name: 0.3 * rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
-    return ValueWeights(tensors, (variant,), 0)
+    return ValueWeights((tensors,), (variant,), 0)
 
 
 def values(variant: str, games: Any, seat: int, **settings: Any) -> list[float]:
@@ -55,7 +55,7 @@ def test_the_network_plays_and_its_value_is_added_after_its_last_play(
     """A policy of the other seats chooses their plays before the last instead. Each game is played by itself here."""
     rules, batch = rules_of(variant), games_after(variant, 5, 4)
     players, left = rules.num_players, rules.num_plays - 5 - depth
-    seat, tensors = int(batch.mover[0] - 1) % players, random_weights(variant).tensors
+    seat, members = int(batch.mover[0] - 1) % players, random_weights(variant).members
     spec, expected = agent_spec_of(rules), []
     for row in range(4):
         game = batch.fork([row])
@@ -66,7 +66,7 @@ def test_the_network_plays_and_its_value_is_added_after_its_last_play(
                 continue
             tried = spec.features.shortlist(rules, observation, mask, 5)
             after = spec.features.afterstates_of(rules, observation, tried)
-            to_come, preferences = evaluate_afterstates([tensors], after)
+            to_come, preferences = evaluate_afterstates(members, after)
             best = ties.best((after.points + to_come @ margin_weights(players) + preferences)[None])[0]
             if number < depth:
                 spec.rollout_policy.step(game, after.actions[[best]])
