@@ -51,7 +51,7 @@ PAINTERS |= {
 }
 
 # Variants of an id by their options: for programs that are given an id and nothing else (docs/libraries.md).
-_LEARNED = {"observation": "float32", "preview": True, "actions": "hand", "illegal": "next"}
+_LEARNED = {"observation": "vector", "preview": True, "actions": "hand", "illegal": "next"}
 _IDS = {
     "": {},
     "Flat": _LEARNED,
@@ -61,7 +61,7 @@ for _suffix, _options in _IDS.items():
     register(
         id=f"Quincunx/Solitaire{_suffix}-v0",
         entry_point="quincunx_env.envs.solitaire:SolitaireEnv",
-        vector_entry_point="quincunx_env.envs.solitaire:SolitaireVectorEnv",
+        vector_entry_point="quincunx_env.envs.solitaire:make_solitaire_vec",
         reward_threshold=150,  # a mean in the highest class of the rules (RULES.md 1.5), `RATING_STEPS`
         kwargs=_options,
     )
@@ -69,7 +69,7 @@ for _suffix, _options in _IDS.items():
     register(
         id=f"Quincunx/VsOpponents{_suffix}-v0",
         entry_point="quincunx_env.envs.vs_opponents:VsOpponentsEnv",
-        vector_entry_point="quincunx_env.envs.vs_opponents:VsOpponentsVectorEnv",
+        vector_entry_point="quincunx_env.envs.vs_opponents:make_vs_opponents_vec",
         kwargs=_options,
     )
 

@@ -51,22 +51,20 @@ def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any
     return choose_rules(spec.Rules, spec.multiplayer_rules, rules, options)
 
 
-def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False, rules_in_obs: bool = True) -> Observer:
+def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False) -> Observer:
     """Return an observer of games with these rules.
 
     Args:
         rules: rules of the game.
         preview: add the points and draws of every legal play to the observation.
         padded: observations and actions have the same shape under all rules of the game.
-        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
 
     Raises:
         ValueError: if an option is not a bool, or ``rules`` are not rules of a game.
     """
-    for name, value in (("padded", padded), ("rules_in_obs", rules_in_obs)):
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be True or False, got {value!r}")
+    if not isinstance(padded, bool):
+        raise ValueError(f"padded must be True or False, got {padded!r}")
     spec = spec_of(rules)
     if padded and spec.PaddedObserver:
-        return spec.PaddedObserver(rules, preview, rules_in_obs)
+        return spec.PaddedObserver(rules, preview)
     return spec.Observer(rules, preview)

@@ -1,8 +1,8 @@
 """Environments and modules for Ray RLlib's new API stack.
 
 The solitaire is a vector environment, the games for several players are multi-agent environments. Observations are
-dictionaries as in RLlib's action-masking example module: ``observations`` and ``action_mask``, both float32. The former
-is the encoding for networks, or with ``observation="flat"`` the flat vector. Importing this module registers
+dictionaries as in RLlib's action-masking example module: ``observations``, the vector, and ``action_mask``, both
+float32. Importing this module registers
 `SolitaireRLlibVectorEnv` as ``quincunx-solitaire`` and `CardGameMultiAgentEnv` as ``quincunx-players``; the latter
 needs ``disable_env_checking``, because RLlib's check takes random actions.
 
@@ -36,7 +36,7 @@ with needs_extra("rllib", __name__):
 
 from quincunx_env.core.observation import ordered_dict
 from quincunx_env.envs.aec import CardGameAEC
-from quincunx_env.envs.codec import EnvCodec, Info
+from quincunx_env.envs.codec import Codec, Info
 from quincunx_env.envs.options import check_option
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import batched
@@ -53,15 +53,14 @@ Masked = dict[str, npt.NDArray[np.float32]]
 """An observation with its mask: ``observations`` and ``action_mask``."""
 
 
-def masked_space(codec: EnvCodec) -> spaces.Dict:
+def masked_space(codec: Codec) -> spaces.Dict:
     """Return the space of an observation with its mask."""
-    seen, mask = codec.vector_space(), spaces.Box(0.0, 1.0, (codec.mask_size,), np.float32)
-    observations = spaces.Box(seen.low.astype(np.float32), seen.high.astype(np.float32))
-    return ordered_dict([("observations", observations), ("action_mask", mask)])
+    mask = spaces.Box(0.0, 1.0, (codec.num_actions,), np.float32)
+    return ordered_dict([("observations", codec.observer.encoder(codec.by_place).space()), ("action_mask", mask)])
 
 
 def _masked(seen: npt.NDArray[Any], mask: npt.NDArray[Any]) -> Masked:
-    return {"observations": seen.astype(np.float32, copy=False), "action_mask": mask.astype(np.float32)}
+    return {"observations": seen, "action_mask": mask.astype(np.float32)}
 
 
 class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
@@ -85,8 +84,7 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
                 "RLlib needs autoreset_mode=NEXT_STEP, since it takes the step after an episode for a reset: "
                 "leave out autoreset_mode"
             )
-        check_option("observation", options.setdefault("observation", "float32"), "flat", "float32")
-        check_option("actions", options.get("actions", "joint"), "joint", "hand")
+        check_option("observation", options.setdefault("observation", "vector"), "vector")
         check_option("mask_in", options.setdefault("mask_in", "obs"), "obs")
         super().__init__(**options)
         self.single_observation_space = masked_space(self.codec)
@@ -139,7 +137,6 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         options: dict[str, Any] = {"preview": True, "game": "quincunx"} | dict(config or {})
         check_option("game", game := options.pop("game"), *GAMES)
         raw_env = import_module(f"quincunx_env.{game}_v0").raw_env
-        check_option("observation", options.setdefault("observation", "float32"), "flat", "float32")
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")
         self.aec: CardGameAEC = raw_env(**options, mask_in="info")
         self.agents = self.possible_agents = list(self.aec.possible_agents)
@@ -170,7 +167,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         """Take the action of the agent to move.
 
         Raises:
-            IllegalAction: if the action is illegal, unless ``illegal="lose"``.
+            IllegalAction: if the action is illegal.
             ValueError: if there is no action of the agent to move, or one of another agent.
         """
         aec = self.aec
@@ -193,7 +190,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
 
     def _observe(self, agent: str) -> Masked:
         codec, game = self.aec.codec, self.aec.game
-        mask = np.ones(codec.mask_size, np.int8) if game.over else codec.mask(game)
+        mask = np.ones(codec.num_actions, np.int8) if game.over else codec.mask(game)
         return _masked(self.aec.observe(agent), mask)
 
     def render(self) -> Any:

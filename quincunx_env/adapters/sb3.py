@@ -1,7 +1,7 @@
 """Vector environments for stable-baselines3: many games in one process, with action masks.
 
 >>> from sb3_contrib import MaskablePPO
->>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="flat"))
+>>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="vector"))
 
 `save` writes a model as a file that is a policy: `quincunx_env.policies.PolicyFile`.
 `LearningCurve` stores and draws what an agent scores while it learns, with any environment.
@@ -30,12 +30,12 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.integers import check_integer
-from quincunx_env.core.rules import SeveralRules
-from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.envs.codec import Codec
 from quincunx_env.envs.options import reset_options
-from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.envs.side_by_side import SideBySideVectorEnv
+from quincunx_env.envs.solitaire import make_solitaire_vec
 from quincunx_env.envs.vector import GamesVectorEnv
-from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
+from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.policies.encoding import Encoding, write_options
 from quincunx_env.render import Frame
 from quincunx_env.utils.files import write_atomically
@@ -53,8 +53,7 @@ class GamesVecEnv(VecEnv):
 
     ## Starting State
     ``seed(s)`` before ``reset()`` seeds row i with s + i, and random opponents with s. ``set_options``, too, applies to
-    the next ``reset()``: ``{"deal": ...}``, ``{"rules": ...}`` where games draw their rules, or a list of one for each
-    row. The step that ends a game deals the next one.
+    the next ``reset()``: ``{"deal": ...}``, or a list of one for each row. The step that ends a game deals the next.
 
     ## Information
     ``infos[i]`` is empty, except where a game ended: there it holds the last info of the environment,
@@ -72,11 +71,11 @@ class GamesVecEnv(VecEnv):
         ValueError: if ``envs`` was made with other options.
     """
 
-    def __init__(self, envs: GamesVectorEnv) -> None:
-        if envs.autoreset_mode != AutoresetMode.SAME_STEP or not envs._copy:
+    def __init__(self, envs: GamesVectorEnv | SideBySideVectorEnv) -> None:
+        if envs.autoreset_mode != AutoresetMode.SAME_STEP or not envs.copy:
             raise ValueError(
                 "stable-baselines3 needs an environment made with autoreset_mode=SAME_STEP and copy=True, got "
-                f"{envs.autoreset_mode.name} and copy={envs._copy}"
+                f"{envs.autoreset_mode.name} and copy={envs.copy}"
             )
         self.envs = envs
         num_envs = envs.num_envs
@@ -96,10 +95,8 @@ class GamesVecEnv(VecEnv):
         """
         # VecEnv.seed spreads a seed as seed + i over the rows; without one it leaves None for each.
         seeds = [seed for seed in self._seeds if seed is not None]
-        known = ("deal", "rules") if isinstance(self.envs.rules, SeveralRules) else ("deal",)
-        each = [reset_options(options, *known) for options in self._options]
-        every = {name: [options.get(name) for options in each] for name in known}
-        given = {name: values for name, values in every.items() if any(value is not None for value in values)}
+        deals = [reset_options(options, "deal").get("deal") for options in self._options]
+        given = {"deal": deals} if any(deal is not None for deal in deals) else {}
         observation, _ = self.envs.reset(seed=seeds or None, options=given)
         self._reset_seeds()
         self._reset_options()
@@ -229,7 +226,7 @@ class SolitaireVecEnv(GamesVecEnv):
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        super().__init__(SolitaireVectorEnv(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
+        super().__init__(make_solitaire_vec(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
 
 
 class VsOpponentsVecEnv(GamesVecEnv):
@@ -242,10 +239,8 @@ class VsOpponentsVecEnv(GamesVecEnv):
         options: options of `VsOpponentsVectorEnv`, except ``autoreset_mode`` and ``copy``.
     """
 
-    envs: VsOpponentsVectorEnv
-
     def __init__(self, num_envs: int, **options: Any) -> None:
-        super().__init__(VsOpponentsVectorEnv(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
+        super().__init__(make_vs_opponents_vec(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
 
 
 def save(model: BaseAlgorithm, path: Path | str) -> None:
@@ -267,21 +262,20 @@ def save(model: BaseAlgorithm, path: Path | str) -> None:
         raise ValueError(f"a model is saved as *.zip, got {path.name!r}")
     env = model.get_env()
     try:
-        codec: EnvCodec = env.get_attr("codec", 0)[0]  # type: ignore[union-attr]
+        codec: Codec = env.get_attr("codec", 0)[0]  # type: ignore[union-attr]
+        rules = env.get_attr("rules", 0)[0]  # type: ignore[union-attr]
     except AttributeError:
         raise ValueError(
             "the model needs an environment of this package to be saved with its options: use model.set_env(env), or "
             "model.save(path)"
         ) from None
-    if model.get_vec_normalize_env() or EnvCodec(codec.rules, **codec.options).observation_space() != (
-        model.observation_space
-    ):
+    if model.get_vec_normalize_env() or codec.observation_space() != model.observation_space:
         raise ValueError(
-            "a wrapper, or rules_in_obs=False, changes the observations, and the file has no place for that: use "
-            "model.save(path), and write a function as a policy"
+            "a wrapper changes the observations, and the file has no place for that: use model.save(path), and write a "
+            "function as a policy"
         )
     write_atomically(path, model.save)
-    write_options(path, codec.rules, Encoding(**codec.options))
+    write_options(path, rules, Encoding(**codec.options))
 
 
 class LearningCurve(BaseCallback):

@@ -125,8 +125,6 @@ class PaddedAgent:
     policy: Policy
     preview: bool = False
     """Whether it observes the preview."""
-    rules_in_obs: bool = True
-    """Whether its observations have the piece ``form``."""
 
     def for_rules(self, rules: BaseRules) -> Policy:
         """Return the policy for observations without padding.
@@ -134,7 +132,7 @@ class PaddedAgent:
         Raises:
             ValueError: for a game without padded observations.
         """
-        observer = make_observer(rules, self.preview, padded=True, rules_in_obs=self.rules_in_obs)
+        observer = make_observer(rules, self.preview, padded=True)
         if not hasattr(observer, "unpad_policy"):
             raise ValueError(f"a policy of padded observations cannot play {rules}: its observations have one shape")
         unpadded: Policy = observer.unpad_policy(self.policy)

@@ -10,7 +10,7 @@ from typing import Any, Generic
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import ONE, Bools, Ints, row_numbers, shortened
+from quincunx_env.core.arrays import ONE, Bools, Ints, Words, row_numbers, shortened
 from quincunx_env.core.batch_state import BatchState
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_deals, check_seed
@@ -50,6 +50,20 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     @abstractmethod
     def _play(self, rows: Ints, actions: Ints) -> Ints:
         """Play legal actions in games that are not over. Return the gains, int64 [len(rows), P]."""
+
+    @abstractmethod
+    def _legal_hands(self) -> Words:
+        """Return the cards that the seats to move may play as bits, uint64 [B]."""
+
+    @property
+    def announcing(self) -> Bools:
+        """Bool [B]: whether an announcement is due."""
+        return np.zeros(self.num_games, np.bool_)
+
+    @property
+    @abstractmethod
+    def cell_mask(self) -> Bools:
+        """Cells for any legal card, bool [B, C], a new array. There are none in finished games."""
 
     @abstractmethod
     def _mask(self, out: Bools | None = None) -> Bools:
@@ -223,21 +237,33 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return self._step(rows, self._as_actions(actions, len(rows)))
 
     def _step(self, rows: Ints, actions: Ints) -> Ints:
+        self._require_legal(rows, actions)
+        return self._play_live(rows, actions)
+
+    def _play_live(self, rows: Ints, actions: Ints) -> Ints:
+        """Do `step` with actions that are legal in the games that are not over."""
         over = self.over[self._at(rows)]
-        if over.any():
-            gains = np.zeros((len(rows), self.rules.num_players), np.int64)
-            live = ~over
-            if live.any():
-                gains[live] = self._step(rows[live], actions[live])
-            return gains
-        legal = self._is_legal(rows, actions)
+        if not over.any():
+            return self._play(rows, actions)
+        gains = np.zeros((len(rows), self.rules.num_players), np.int64)
+        live = ~over
+        if live.any():
+            gains[live] = self._play(rows[live], actions[live])
+        return gains
+
+    def _require_legal(self, rows: Ints, actions: Ints) -> None:
+        """Check that the actions are legal in these games; actions of games that are over are not checked.
+
+        Raises:
+            IllegalAction: if one is not, with the reason.
+        """
+        legal = self._is_legal(rows, actions) | self.over[self._at(rows)]
         if not legal.all():
             at = int(np.argmin(legal))
             try:
                 self.to_game(int(rows[at])).step(int(actions[at]))
             except IllegalAction as error:
                 raise IllegalAction(f"game {rows[at]}: {error}") from None
-        return self._play(rows, actions)
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
         """End games at once.

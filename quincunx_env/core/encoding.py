@@ -9,19 +9,25 @@ the pieces in one float32 vector, and restores the integers from it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, pairwise
+from math import prod
+from operator import mul
+from struct import Struct
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.arrays import ONE, Bools, Ints, Words, as_bits, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.utils.markdown import markdown_table
 
 Floats = npt.NDArray[np.float32]
 Values = npt.NDArray[np.integer[Any]]
+
+_CHUNK = 256
+"""Games encoded together, so that intermediate arrays stay in the cache."""
 
 
 class Encoding(Protocol):
@@ -29,6 +35,9 @@ class Encoding(Protocol):
 
     def encode(self, values: Values, out: Floats) -> None:
         """Encode integers ``[n, *shape]`` in ``out``, float32 [n, size]."""
+
+    def row(self, values: Any) -> bytes:
+        """Return the inputs of one game, the bytes of float32 [size], of a sequence or an array of integers."""
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Decode float32 [n, size] to int64 ``[n, *shape]``. This is the inverse of `encode`."""
@@ -38,6 +47,20 @@ class Encoding(Protocol):
 
     def __str__(self) -> str:
         """Describe the inputs, for tables."""
+
+
+class _Rows(dict[int, bytes]):
+    """Inputs of single integers by value, made at their first use."""
+
+    def __init__(self, encoding: "Scaled | Features", size: int) -> None:
+        super().__init__()
+        self._encoding, self._size = encoding, size
+
+    def __missing__(self, value: int) -> bytes:
+        inputs = np.empty((1, self._size), np.float32)
+        self._encoding.encode(np.array([[value]]), inputs)
+        row = self[value] = inputs.tobytes()
+        return row
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +75,28 @@ class Scaled:
         out[:] = values.reshape(len(values), -1)  # without a conversion in the product, which takes four times as long
         if self.unit != 1:
             out *= np.resize(self._factor, out.shape[1])
+
+    def row(self, values: Any) -> bytes:
+        """Divide by the unit."""
+        if isinstance(values, np.ndarray):
+            return np.multiply(values, self._factor, dtype=np.float32).tobytes()
+        if isinstance(self.unit, int | float):
+            return b"".join(map(self._rows.__getitem__, values))
+        # Products of doubles, rounded once: the same numbers as products of floats.
+        return self._packing.pack(*map(mul, values, self._factors))
+
+    @cached_property
+    def _rows(self) -> _Rows:
+        return _Rows(self, 1)
+
+    @cached_property
+    def _factors(self) -> list[float]:
+        factors: list[float] = self._factor.tolist()
+        return factors
+
+    @cached_property
+    def _packing(self) -> Struct:
+        return Struct(f"={len(self._factors)}f")
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Multiply by the unit."""
@@ -88,6 +133,14 @@ class Features:
         """Look up the row of each integer."""
         out[:] = self._wide.take(values.reshape(len(values), -1) - self.first).view(np.float32)
 
+    def row(self, values: Any) -> bytes:
+        """Look up the row of each integer."""
+        return b"".join(map(self._rows.__getitem__, values))
+
+    @cached_property
+    def _rows(self) -> _Rows:
+        return _Rows(self, self.table.shape[1])
+
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Find the integer of each row."""
         rows = inputs.reshape(-1, *shape, 1, self.table.shape[1])
@@ -117,6 +170,10 @@ class Each:
         """Encode each entry."""
         for entry, column, part in zip(self.entries, values.T, self._split(out), strict=True):
             entry.encode(column, part)
+
+    def row(self, values: Any) -> bytes:
+        """Encode each entry."""
+        return b"".join([entry.row([value]) for entry, value in zip(self.entries, values, strict=True)])
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Decode each entry."""
@@ -156,61 +213,73 @@ class HandPlaces:
     """
 
     def __init__(self, order: Sequence[int], places: int, cells: int, num_actions: int) -> None:
-        self.order, self.places, self.cells = np.array(order), places, cells
-        self._in_order = bool((self.order == np.arange(len(order))).all())
+        self.order, self.places, self.cells = tuple(order), places, cells
         self._joint_plays, self._plays = len(order) * cells, places * cells
         self.num_actions = self._plays + num_actions - self._joint_plays
+        self._by_rank = None if self.order == tuple(range(len(order))) else np.array(order)
+        # By the number of bits up to the lowest one, from 1 on; 64 where there is none.
+        self._nth = np.array([EMPTY, *order, *[EMPTY] * (64 - len(order))])
 
-    def cards(self, hand: npt.NDArray[Any]) -> Ints:
-        """Return the card at each place, int64 [n, places], of hands [n, cards]. It is -1 at the other places."""
-        rows, columns = (hand if self._in_order else hand[:, self.order]).nonzero()
-        counts = np.bincount(rows, minlength=len(hand))
-        place = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
-        kept = place < self.places
-        cards = np.full((len(hand), self.places), EMPTY)
-        cards[rows[kept], place[kept]] = self.order[columns[kept]]
-        return cards
+    def sorted_cards(self, hand: Sequence[int]) -> list[int]:
+        """Return the cards of one hand, sorted. A hand has 1 for each card held, by id; the last ids may be absent."""
+        if self._by_rank is None:
+            return [*compress(self.order, hand)]
+        return [card for card in self.order if card < len(hand) and hand[card]]
 
-    def mask(self, mask: Bools) -> Bools:
-        """Convert masks of joint actions, bool [n, A], to masks of these actions, bool [n, num_actions]."""
-        plays = take_cards(self._by_card(mask), self._playable(mask))
-        return np.concatenate([plays.reshape(len(mask), -1), mask[:, self._joint_plays :]], axis=1)
+    def cards(self, hands: Words) -> Ints:
+        """Return the card at each place, int64 [n, places], of hands uint64 [n]. It is -1 at the other places."""
+        rest = hands.copy()
+        if self._by_rank is not None:
+            held = unpack(hands[:, None], len(self.order))[:, self._by_rank]
+            octets = np.packbits(np.pad(held, [(0, 0), (0, 64 - len(self.order))]), axis=1, bitorder="little")
+            rest = np.ascontiguousarray(octets).view("<u8")[:, 0].astype(np.uint64)
+        lowest = np.empty((self.places, len(hands)), np.uint8)
+        for bits in lowest:
+            fewer = rest - ONE  # wraps around for an empty rest, whose 64 bits then differ
+            np.bitwise_count(rest ^ fewer, out=bits)
+            rest &= fewer
+        return self._nth.take(lowest.T)
 
-    def to_joint(self, actions: Ints, mask: Bools) -> Ints:
+    def mask(self, cards: Ints, cells: Bools, announcements: Bools) -> Bools:
+        """Return masks of these actions, bool [n, num_actions].
+
+        Args:
+            cards: int64 [n, places], the card at each place that may be played, or -1.
+            cells: bool [n, cells], the legal cells; every card may go into each.
+            announcements: bool [n], whether the seat may announce, if there are announcements.
+        """
+        mask = np.empty((len(cards), self.num_actions), np.bool_)
+        plays = mask[:, : self._plays].reshape(len(cards), self.places, self.cells)
+        np.logical_and((cards != EMPTY)[:, :, None], cells[:, None], out=plays)
+        mask[:, self._plays :] = announcements[:, None]
+        return mask
+
+    def to_joint(self, actions: Ints, cards: Ints) -> Ints:
         """Convert actions to joint ones, int64 [n] -> int64 [n].
 
-        Actions out of range, or of an empty place, become -1. ``mask`` has joint actions, bool [n, A].
+        Actions out of range, or of an empty place, become -1. ``cards`` are as for `mask`.
         """
-        cards = self._playable(mask)
         known = (actions >= 0) & (actions < self.num_actions)
         is_play = known & (actions < self._plays)
-        place, cell = np.divmod(np.where(is_play, actions, 0), self.cells)
-        card = cards[np.arange(len(cards)), place]
-        play = np.where(card == EMPTY, -1, card * self.cells + cell)
+        place = np.where(is_play, actions, 0) // self.cells
+        card = cards.reshape(-1).take(np.arange(0, cards.size, self.places) + place)
+        play = np.where(card == EMPTY, -1, actions + (card - place) * self.cells)
+        if self.num_actions == self._plays:
+            return np.where(is_play, play, -1)
         return np.where(is_play, play, np.where(known, actions - self._plays + self._joint_plays, -1))
 
     def by_card(self, scores: npt.NDArray[Any], mask: Bools) -> npt.NDArray[Any]:
-        """Convert scores of these actions, [n, num_actions], to scores of joint ones, [n, A]. Others get -inf."""
-        cards, (plays, others) = self._playable(mask), np.split(scores, [self._plays], axis=1)
-        found = np.full(self._by_card(mask).shape, -np.inf)
-        found[_held(cards)] = plays.reshape(len(mask), -1, self.cells)[(cards != EMPTY).nonzero()]
+        """Convert scores of these actions, [n, num_actions], to scores of joint ones, [n, A]. Others get -inf.
+
+        ``mask`` has joint actions, bool [n, A].
+        """
+        legal, (plays, others) = mask[:, : self._joint_plays], np.split(scores, [self._plays], axis=1)
+        legal = legal.reshape(len(mask), -1, self.cells)
+        held = np.asarray(legal.any(axis=2))
+        cards = self.cards(as_bits(np.arange(legal.shape[1])[None], held))
+        found = np.full(legal.shape, -np.inf)
+        found[_held(cards)] = plays.reshape(len(mask), -1, self.cells)[cards != EMPTY]
         return np.concatenate([found.reshape(len(mask), -1), others], axis=1)
-
-    def _by_card(self, mask: Bools) -> Bools:
-        return mask[:, : self._joint_plays].reshape(len(mask), -1, self.cells)
-
-    def _playable(self, mask: Bools) -> Ints:
-        """Return the card at each place, [n, places], from joint masks. Every card may go into every legal cell."""
-        plays = self._by_card(mask)
-        cell = mask[:, : self._joint_plays].argmax(axis=1) % self.cells
-        return self.cards(plays[np.arange(len(mask)), :, cell])
-
-
-def take_cards(values: npt.NDArray[Any], cards: Ints) -> npt.NDArray[Any]:
-    """Return the values of cards, [n, places, ...], from values by card [n, cards, ...]. They are 0 for card -1."""
-    taken = values[np.arange(len(cards))[:, None], cards]
-    taken[cards == EMPTY] = 0
-    return taken
 
 
 class Piece(NamedTuple):
@@ -230,7 +299,7 @@ class Piece(NamedTuple):
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
 
 class Part(NamedTuple):
@@ -281,16 +350,26 @@ class Encoder:
         lead = pieces["board"].shape[:-1]
         values = {piece.name: pieces[piece.name].reshape(-1, *piece.shape) for piece in self.pieces}
         if self.places:
-            cards = self.places.cards(values["hand"])
-            shown = _with_pending(cards, values)
+            hands = values["hand"]
+            cards = self.places.cards(as_bits(np.arange(hands.shape[1])[None], hands != 0))
+            shown = with_pending(cards, values)
             placed = {piece.name: take_cards(values[piece.name], shown) for piece in self._placed}
-            rest = values["hand"].copy()
-            rest[_held(cards)] = 0
-            values |= placed | {"hand": cards, "rest": rest}
+            values |= placed | {"hand": cards, "rest": without(hands, cards)}
+        return self.encode_parts(values).reshape(*lead, self.size)
+
+    def encode_parts(self, values: Mapping[str, Values]) -> Floats:
+        """Encode the integers of all parts, by name: ``[n, *shape]`` -> float32 [n, size]."""
         vector = np.empty((len(values["board"]), self.size), np.float32)
-        for part in self.parts:
-            part.encoding.encode(values[part.name], vector[:, self.slices[part.name]])
-        return vector.reshape(*lead, self.size)
+        for start in range(0, len(vector), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            for part in self.parts:
+                part.encoding.encode(values[part.name][some], vector[some, self.slices[part.name]])
+        return vector
+
+    def encode_row(self, values: Mapping[str, Any]) -> Floats:
+        """Encode one game: the integers of all parts by name, sequences or arrays -> float32 [size]."""
+        rows = [part.encoding.row(values[part.name]) for part in self.parts]
+        return np.frombuffer(bytearray(b"".join(rows)), np.float32)
 
     def decode(self, vector: npt.NDArray[np.floating[Any]]) -> dict[str, Values]:
         """Decode float32 [..., size] to pieces ``[..., *shape]``. This is the inverse of `encode`.
@@ -303,7 +382,7 @@ class Encoder:
         }
         if self.places:
             cards = values["hand"]
-            shown = _with_pending(cards, values)
+            shown = with_pending(cards, values)
             values["hand"] = values["rest"]
             values["hand"][_held(cards)] = 1
             for piece in self._placed:
@@ -327,7 +406,7 @@ class Encoder:
         return markdown_table(("vector", "piece", "inputs", "range"), rows)
 
 
-def _with_pending(cards: Ints, values: Mapping[str, npt.NDArray[Any]]) -> Ints:
+def with_pending(cards: Ints, values: Mapping[str, npt.NDArray[Any]]) -> Ints:
     """Put a pending card at the first place. It is in no hand, and alone has a preview."""
     if "pending" not in values:
         return cards
@@ -335,7 +414,21 @@ def _with_pending(cards: Ints, values: Mapping[str, npt.NDArray[Any]]) -> Ints:
     return np.column_stack([np.where(pending == EMPTY, cards[:, 0], pending), cards[:, 1:]])
 
 
+def without(hands: Values, cards: Ints) -> Values:
+    """Return hands [n, K] without these cards, [n, places]: the cards beyond the last place."""
+    rest = hands.copy()
+    rest[_held(cards)] = 0
+    return rest
+
+
 def _held(cards: Ints) -> tuple[Ints, Ints]:
     """Return rows and cards of the places that hold one."""
     rows, places = (cards != EMPTY).nonzero()
     return rows, cards[rows, places]
+
+
+def take_cards(values: npt.NDArray[Any], cards: Ints) -> npt.NDArray[Any]:
+    """Return the values of cards, [n, places, ...], from values by card [n, cards, ...]. They are 0 for card -1."""
+    taken = values[np.arange(len(cards))[:, None], cards]
+    taken[cards == EMPTY] = 0
+    return taken

@@ -1,7 +1,7 @@
 """Base class of observers: observations and masks.
 
-Observations are named pieces, one flat vector of integers, or a float32 vector for networks
-(`quincunx_env.core.encoding`); observers describe their spaces and tables, too.
+Observations are named pieces, arrays of integers, or a float32 vector for networks (`quincunx_env.core.encoding`);
+observers describe their spaces and tables, too.
 
 An observation is the position as one seat knows it: everything that bears on hidden cards, and nothing that is hidden
 from the seat. It is not the whole sequence of what the seat has observed, its information state; modules of the games
@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,7 +25,8 @@ from quincunx_env.core.game import AnyGame, AnyRules
 from quincunx_env.utils.markdown import markdown_table
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
-Flat = npt.NDArray[np.int16 | np.float32]
+Vector = npt.NDArray[np.float32]
+Observation = Pieces | Vector
 Mask = npt.NDArray[np.int8]
 Count = tuple[str, int, int]
 """Meaning, lowest and highest value of one of the counts."""
@@ -61,10 +61,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     Attributes:
         pieces: the parts of an observation, in order.
         counts: meaning and range of each entry of the piece ``counts``, by name.
-        slices: slice of each piece in the flat encoding, by name.
-        size: length of the flat encoding.
         num_actions: A; actions are the integers from 0 to A - 1.
-        factors: numbers of cards and cells where an action is a pair of both; otherwise None.
     """
 
     def __init__(self, rules: AnyRules, preview: bool = False) -> None:
@@ -73,15 +70,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.rules = rules
         self.preview = preview
         self.num_actions = rules.num_actions
-        self.factors: tuple[int, int] | None = None
         self.counts = self._counts()
         limits = [limit for _, low, high in self.counts.values() for limit in (low, high)]
         units = Scaled([min(high, COUNT_UNIT) for _, _, high in self.counts.values()])
         counts = Piece("counts", (len(self.counts),), np.int16, min(limits), max(limits), "see below", units)
         self.pieces = tuple(counts if piece is None else piece for piece in self._layout())
-        ends = np.cumsum([0, *(piece.size for piece in self.pieces)]).tolist()
-        self.slices = {piece.name: slice(*ends) for piece, ends in zip(self.pieces, pairwise(ends), strict=True)}
-        self.size: int = ends[-1]
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
 
@@ -115,6 +108,17 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             seats: int64 [B], the observing seats; the seats to move by default.
             copy: False returns views of the batch where possible; they change with its next step.
         """
+
+    @abstractmethod
+    def parts(self, game: AnyGame, seat: int, by_place: bool) -> dict[str, Any]:
+        """Return the parts of a seat's vector of one game, by name: sequences or arrays of integers.
+
+        See `Encoder.encode_row`.
+        """
+
+    @abstractmethod
+    def parts_batch(self, batch: AnyBatch, seats: Ints) -> Pieces:
+        """Return the parts, by place, of vectors of one seat of each game, [B, ...]. See `Encoder.encode_parts`."""
 
     @abstractmethod
     def mask(self, game: AnyGame) -> Mask:
@@ -171,11 +175,6 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         limits = ((piece, *self._limits(piece)) for piece in self.pieces)
         return ordered_dict((piece.name, spaces.Box(low, high, dtype=piece.dtype)) for piece, low, high in limits)
 
-    def flat_space(self) -> spaces.Box:
-        """Return the space of the flat vector, int16 [size]."""
-        low, high = np.concatenate([self._limits(piece).reshape(2, -1) for piece in self.pieces], 1, dtype=np.int16)
-        return spaces.Box(low, high, dtype=np.int16)
-
     def _limits(self, piece: Piece) -> npt.NDArray[np.integer[Any]]:
         """Return lowest and highest values of a piece, ``[2, *shape]``."""
         ends = [list(ends) for ends in zip(*((low, high) for _, low, high in self.counts.values()), strict=True)]
@@ -201,19 +200,15 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return self.dict_space()
 
     def table(self) -> str:
-        """Describe the layout of observations as a Markdown table.
-
-        Its columns are flat slice, piece, shape and dtype, meaning, range.
-        """
+        """Describe the pieces of observations as a Markdown table: piece, shape and dtype, meaning, range."""
         rows = []
         for piece in self.pieces:
-            start, shape = self.slices[piece.name].start, f"{list(piece.shape)} {piece.dtype.__name__}"
-            place, limits = f"{start}:{start + piece.size}", f"{piece.low} ... {piece.high}"
-            rows.append((place, f"`{piece.name}`", shape, piece.meaning, limits))
+            shape, limits = f"{list(piece.shape)} {piece.dtype.__name__}", f"{piece.low} ... {piece.high}"
+            rows.append((f"`{piece.name}`", shape, piece.meaning, limits))
             if piece.name == "counts":
                 for index, (name, (meaning, low, high)) in enumerate(self.counts.items()):
-                    rows.append((str(start + index), f"`counts[{index}]`", name, meaning, f"{low} ... {high}"))
-        return markdown_table(("flat", "piece", "shape, dtype", "meaning", "range"), rows)
+                    rows.append((f"`counts[{index}]`", name, meaning, f"{low} ... {high}"))
+        return markdown_table(("piece", "shape, dtype", "meaning", "range"), rows)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
@@ -221,13 +216,49 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         """Return legal actions of the seats to move, bool [B, A]. See `BaseBatch.mask`."""
         return batch._mask(out)
 
-    def factored_mask(self, game: AnyGame) -> Mask:
-        """Return legal cards and cells, int8 [cards + cells], 1 = legal. It needs `factors`."""
-        raise NotImplementedError
+    def cell_mask(self, batch: AnyBatch) -> Bools:
+        """Return the legal cells of each game, bool [B, cells]. Every legal card may go into each."""
+        cells: Bools = batch.cell_mask
+        return cells
 
-    def factored_mask_batch(self, batch: AnyBatch) -> Bools:
-        """Return legal cards and cells of each game, bool [B, cards + cells]. It needs `factors`."""
-        raise NotImplementedError
+    # --- Actions by place of the hand --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def legal_cells(self, game: AnyGame) -> bytes:
+        """Return 1 for each cell in which the cards of the hand may be played, by cell; no bytes if none may be."""
+
+    def announcing(self, game: AnyGame) -> bool:
+        """Return whether an announcement is due."""
+        return False
+
+    def place_mask(self, game: AnyGame) -> Mask:
+        """Return legal actions by place of the hand, int8 [places.num_actions]; see `HandPlaces`."""
+        places = self.places
+        mask, plays = bytearray(places.num_actions), places.places * places.cells
+        if self.announcing(game):
+            mask[plays:] = bytes([1]) * (places.num_actions - plays)
+        elif cells := self.legal_cells(game):
+            held = game.hands[game.mover].count(1)
+            mask[: min(held * places.cells, plays)] = cells * min(held, places.places)
+        return np.frombuffer(mask, np.int8)
+
+    def joint_action(self, game: AnyGame, action: int) -> int:
+        """Convert an action by place to a joint one; -1 if its place is empty."""
+        places = self.places
+        place, cell = divmod(action, places.cells)
+        if place >= places.places:
+            return action - places.places * places.cells + len(places.order) * places.cells
+        cards = places.sorted_cards(game.hands[game.mover]) if self.legal_cells(game) else ()
+        return cards[place] * places.cells + cell if place < len(cards) else -1
+
+    def place_masks(self, batch: AnyBatch) -> Bools:
+        """Return legal actions by place of the hand, bool [B, places.num_actions]; see `HandPlaces`."""
+        cards = self.places.cards(batch._legal_hands())
+        return self.places.mask(cards, self.cell_mask(batch), batch.announcing)
+
+    def joint_actions(self, batch: AnyBatch, actions: Ints) -> Ints:
+        """Convert actions by place to joint ones, int64 [B] -> int64 [B]; see `HandPlaces.to_joint`."""
+        return self.places.to_joint(actions, self.places.cards(batch._legal_hands()))
 
     def to_engine(self, actions: Ints) -> Ints:
         """Convert actions to the engines', int64 [n] -> int64 [n]. Actions that the engines do not have become -1."""
@@ -235,23 +266,16 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
-    def flatten(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> npt.NDArray[np.int16]:
-        """Convert pieces ``[..., *shape]`` to the flat encoding, int16 [..., size]. A mask among them is left out."""
-        pieces = without_mask(observation)
-        if not isinstance(pieces, Mapping):
-            if (vector := np.asarray(pieces)).dtype.kind in "iu":
-                return vector.astype(np.int16, copy=False)
-            pieces = next(each for each in self._encoders if each.size == vector.shape[-1]).decode(vector)
-        lead = pieces["board"].shape[:-1]
-        parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
-        return np.concatenate(parts, axis=-1, dtype=np.int16)
+    def vector(self, game: AnyGame, seat: int, by_place: bool) -> Vector:
+        """Return a seat's observation of one game as a vector, float32 [size]; see `encoder`."""
+        return self._encoders[by_place].encode_row(self.parts(game, seat, by_place))
 
-    def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
-        """Convert flat observations [..., size] to pieces ``[..., *shape]``. This is the inverse of `flatten`."""
-        return {
-            piece.name: flat[..., self.slices[piece.name]].reshape(*flat.shape[:-1], *piece.shape).astype(piece.dtype)
-            for piece in self.pieces
-        }
+    def vector_batch(self, batch: AnyBatch, seats: Ints | None, by_place: bool) -> Vector:
+        """Return vectors of one seat of each game, float32 [B, size]; see `observe_batch`."""
+        encoder = self._encoders[by_place]
+        if not by_place:
+            return encoder.encode(self.observe_batch(batch, seats, copy=False))
+        return encoder.encode_parts(self.parts_batch(batch, batch.mover if seats is None else seats))
 
     def to_unpadded(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
         """Return the observer without padding, and its pieces of this observation. A mask is left out.
@@ -275,13 +299,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return self, pieces
 
     def _pieces_of(self, vector: npt.NDArray[Any]) -> Pieces:
-        """Return the pieces of a vector of one game.
-
-        It is flat integers, or an encoding. Other vectors have none.
-        """
-        if vector.shape == (self.size,) and vector.dtype.kind in "iu":
-            pieces = self.unflatten(vector)
-            return pieces if (self.flatten(pieces) == vector).all() else {}
+        """Return the pieces of a vector of one game. Other vectors have none."""
         for encoder in self._encoders:
             if vector.dtype.kind == "f" and encoder.space().contains(vector.astype(np.float32)):
                 pieces = encoder.decode(vector)

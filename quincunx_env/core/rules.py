@@ -1,6 +1,6 @@
 """The interface of a game's rules for engines and environments."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Protocol
 
@@ -113,9 +113,18 @@ def one_or_several(choose: Callable[[Any, Mapping[str, Any]], Any], rules: Any, 
     """
     if not isinstance(rules, list | tuple):
         return choose(rules, options)
-    several = SeveralRules(choose(each, options) for each in rules)
+    return several_rules(choose(each, options) for each in rules)
+
+
+def several_rules(rules: Iterable[BaseRules]) -> SeveralRules:
+    """Return rules together.
+
+    Raises:
+        ValueError: if there are none, or the same ones twice.
+    """
+    several = SeveralRules(rules)
     if not several or len(set(several)) < len(several):
-        raise ValueError(f"a sequence of rules must have at least one, each once, got {rules!r:.200}")
+        raise ValueError(f"a sequence of rules must have at least one, each once, got {[*several]!r:.200}")
     return several
 
 

@@ -1,5 +1,6 @@
 """Games for several players as a PettingZoo AEC environment."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,13 +13,14 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.game import Game, IllegalAction
-from quincunx_env.core.observation import Flat, Mask
-from quincunx_env.core.rules import BaseRules, RulesLike
-from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.core.observation import Mask, Vector
+from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
+from quincunx_env.envs.codec import make_codecs
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
+from quincunx_env.envs.vector import one_rules
 from quincunx_env.registry import make_rules
 from quincunx_env.render import Renderer
 
@@ -32,13 +34,14 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ``pettingzoo.utils.conversions.turn_based_aec_to_parallel`` makes one.
 
     ## Observation Space
-    A vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. It is the
-    flat vector, int16, or with ``observation="float32"`` the encoding for networks. With ``mask_in="obs"`` a dictionary
-    of ``observation`` and ``action_mask``. ``observe(agent)`` works for every agent at any time.
+    A float32 vector from the agent's seat: all that the agent may know, and nothing else, with cards as rank and suits
+    and scaled numbers (`quincunx_env.core.encoding`). ``observer.encoder().table()`` lists its slices,
+    ``encoder(by_place=True)`` those of ``actions="hand"``. With ``mask_in="obs"`` a dictionary of ``observation`` and
+    ``action_mask``. ``observe(agent)`` works for every agent at any time.
 
     ## Action Mask
     int8, 1 = legal; all 0 for agents that are not to move. ``mask_in`` selects where it is: in the observation
-    (default), in ``infos[agent]["action_mask"]``, or both.
+    (default) or in ``infos[agent]["action_mask"]``.
 
     ## Rewards
     Every step rewards all agents; ``last()`` returns the sum since the agent's previous turn. ``reward="points"``: the
@@ -53,32 +56,30 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ``options={"deal": ...}`` plays a given deal, or the text of one; a game of several rounds takes a list of them.
 
     ## Episode End
-    All agents terminate together, when the last round is over, or after an illegal action with ``illegal="lose"``. No
-    agent is truncated.
+    All agents terminate together, when the last round is over. No agent is truncated.
 
     ## Information
-    ``action_mask``, if ``mask_in`` is ``"info"`` or ``"both"``. The last infos add ``score`` (the agent's total), and
+    ``action_mask``, with ``mask_in="info"``. The last infos add ``score`` (the agent's total), and
     ``seed`` and ``game``, which identify the deals (-1 if they were given). ``env.unwrapped.game.previous_round`` has
     the scores, hands and penalties at the end of the round before this one.
 
     ``state()`` returns the complete state of the round for centralised critics, a vector in ``state_space``. It holds
     the observations of all agents, in the order of ``possible_agents``. In Quincunx the draw pile follows, next card
-    first, padded with -1, or encoded as the cells of the grid. No observation and no info contains it.
+    first, encoded as the cells of the grid. No observation and no info contains it.
 
     Args:
         name: entry of ``metadata``.
         rules: rules of the game; `quincunx_env.quincunx_v0` and `quincunx_env.spiral_v0` also take a mapping of their
-            fields, or single options.
+            fields, a list of one of these, or single options. Observations and actions of a list have the same shape
+            under all rules (`quincunx_env.quincunx.padded`).
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
-        observation: ``"flat"`` or ``"float32"``, the encoding for networks.
+        observation: ``"vector"``, as PettingZoo's libraries need.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
-        mask_in: ``"obs"``, ``"info"`` or ``"both"``.
+        mask_in: ``"obs"`` or ``"info"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
-        padded: observations and actions have the same shape in all variants of the game.
-        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            game; ``"next"``: the legal action with the next higher number is played, from 0 on after the last.
-        illegal_reward: reward of an agent whose illegal action ends the game; the others get 0.
+        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"next"``: the legal action
+            with the next higher number is played, from 0 on after the last.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
     """
@@ -93,30 +94,26 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     def __init__(
         self,
         name: str,
-        rules: BaseRules,
+        rules: BaseRules | SeveralRules,
         *,
         reward: Literal["margin", "points", "outcome"] = "margin",
-        observation: Literal["flat", "float32"] = "flat",
+        observation: Literal["vector"] = "vector",
         actions: Literal["joint", "hand"] = "joint",
-        mask_in: Literal["obs", "info", "both"] = "obs",
+        mask_in: Literal["obs", "info"] = "obs",
         preview: bool = False,
-        padded: bool = False,
-        illegal: Literal["raise", "lose", "next"] = "raise",
-        illegal_reward: float = -1.0,
+        illegal: Literal["raise", "next"] = "raise",
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
         check_option("reward", reward, *REWARDS)
-        check_option("observation", observation, "flat", "float32")
-        check_option("actions", actions, "joint", "hand")
-        check_finite("illegal_reward", illegal_reward)
+        check_option("observation", observation, "vector")
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
-        self.rules = rules
-        self.codec = EnvCodec(rules, observation, preview, actions, illegal, padded, mask_in)
+        encoding: dict[str, Any] = {"preview": preview, "actions": actions, "mask_in": mask_in, "illegal": illegal}
+        [self.codec] = make_codecs(rules, observation=observation, **encoding)
         self.observer = self.codec.observer
+        self.rules = rules = self.observer.rules
         self.reward = reward
-        self.illegal_reward = illegal_reward
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, name, METADATA["render_fps"])
         self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
@@ -132,14 +129,14 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         # The spiral game has no pile; the bound of the count is the length of the longest one.
         _, _, self._pile_size = self.observer.counts.get("pile", ("", 0, 0))
         self._board = self.observer.pieces[0].encoding
+        self._encoder = self.observer.encoder(self.codec.by_place)
         self.state_space = self._state_space()
 
     def _state_space(self) -> spaces.Box:
-        seen = self.codec.vector_space()
-        pile = np.full((2, self._pile_size), [[EMPTY], [self.rules.num_cards - 1]])
-        limits = self._board.limits(pile) if self.codec.encoder else pile
-        low, high = np.concatenate([*[[seen.low, seen.high]] * len(self.possible_agents), limits], 1, dtype=seen.dtype)
-        return spaces.Box(low, high, dtype=seen.dtype)
+        seen = self._encoder.space()
+        pile = self._board.limits(np.full((2, self._pile_size), [[EMPTY], [self.rules.num_cards - 1]]))
+        low, high = np.concatenate([*[[seen.low, seen.high]] * len(self.possible_agents), pile], axis=1)
+        return spaces.Box(low, high, dtype=np.float32)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the observation space of an agent, always the same object.
@@ -192,7 +189,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
 
     def _update_infos(self) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        if self.codec.mask_in_info:
+        if not self.codec.mask_in_obs:
             for agent, info in self.infos.items():
                 info["action_mask"] = self._mask(agent)
         if self.game.over:
@@ -216,7 +213,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         The action is None if that agent has terminated or been truncated.
 
         Raises:
-            IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
+            IllegalAction: if the action is illegal; nothing has changed then.
             ValueError: if the action of such an agent is not None; nothing has changed then.
             ResetNeeded: before the first reset, and when all agents have left.
         """
@@ -230,10 +227,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         try:
             rewards = self._rewards(game.step(self.codec.decode_action(action, game)))
         except IllegalAction as error:
-            if not self.codec.lose_on_illegal:
-                raise self.codec.with_remedy(error) from None
-            game.forfeit()
-            rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]
+            raise self.codec.with_remedy(error) from None
         self._cumulative_rewards[agent] = 0.0
         for other, reward in zip(self.possible_agents, rewards, strict=True):
             self.rewards[other] = reward
@@ -258,10 +252,10 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             ValueError: if there is no such agent.
             ResetNeeded: before the first reset.
         """
-        flat = self.codec.observe(self.game, self._seats[self._checked(agent)])
-        return self.codec.with_mask(flat, self._mask(agent)) if self.codec.mask_in_obs else flat
+        vector = self.codec.observe(self.game, self._seats[self._checked(agent)])
+        return self.codec.with_mask(vector, self._mask(agent)) if self.codec.mask_in_obs else vector
 
-    def state(self) -> Flat:
+    def state(self) -> Vector:
         """Return the complete state of the round, hidden cards included.
 
         It is a new vector in ``state_space``, for centralised critics, as in QMIX and MAPPO. Cards of later rounds are
@@ -270,21 +264,16 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         Raises:
             ResetNeeded: before the first reset.
         """
-        game, cards = self.game, getattr(self.game, "pile", ())
-        pile = np.full((1, self._pile_size), EMPTY)
-        pile[0, : len(cards)] = cards
-        rest: Any = pile
-        if self.codec.encoder:
-            rest = np.empty((1, len(self.state_space.low) - len(self._seats) * self.codec.encoder.size), np.float32)
-            self._board.encode(pile, rest)
+        game, cards = self.game, list(getattr(self.game, "pile", ()))
+        pile = self._board.row(cards + [EMPTY] * (self._pile_size - len(cards)))
         seen: list[Any] = [self.codec.observe(game, seat) for seat in self._seats.values()]
-        state: Flat = np.concatenate([*seen, rest[0]]).astype(self.state_space.dtype, copy=False)
+        state: Vector = np.concatenate([*seen, np.frombuffer(pile, np.float32)])
         return state
 
     def _mask(self, agent: str) -> Mask:
         game = self.game
         if self._seats[agent] != game.mover:
-            return np.zeros(self.codec.mask_size, np.int8)
+            return np.zeros(self.codec.num_actions, np.int8)
         return self.codec.mask(game)
 
     def get_state(self) -> dict[str, Any]:
@@ -338,7 +327,7 @@ OPTIONS = options_of(CardGameAEC, without=("name", "rules"))
 """Keyword parameters of `CardGameAEC`, without the rules, which differ from game to game."""
 
 
-def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> CardGameAEC:
+def make_aec(game: str, rules: RulesLike | Sequence[RulesLike] | None, options: dict[str, Any]) -> CardGameAEC:
     """Make a `CardGameAEC` from its own options and its rules' options.
 
     Args:
@@ -350,7 +339,8 @@ def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> Car
         ValueError: naming an option and its allowed values.
     """
     own = {option.name: options.pop(option.name) for option in OPTIONS if option.name in options}
-    return CardGameAEC(f"{game}_v0", make_rules(game, rules, **options), **own)
+    chosen = one_or_several(lambda one, single: make_rules(game, one, **single), rules, options)
+    return CardGameAEC(f"{game}_v0", one_rules(chosen), **own)
 
 
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,20 +9,20 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
-from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import RulesLike, one_or_several
-from quincunx_env.envs.codec import Batch, EnvCodec
-from quincunx_env.envs.mixed import MixedBatch, option
+from quincunx_env.envs.codec import Batch, make_codecs
 from quincunx_env.envs.options import check_option, with_options
-from quincunx_env.envs.rewards import REWARDS, by_players, end_rewards, step_rewards
+from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
+from quincunx_env.envs.vector import one_rules
 from quincunx_env.registry import make_rules
 
 
 class Position(NamedTuple):
     """Positions of B games, each observed from its seat to move."""
 
-    observation: Pieces | Flat
-    """Pieces [B, ...], or flat [B, size]."""
+    observation: Observation
+    """Vectors [B, size], or pieces [B, ...]."""
     mask: Bools
     """bool [B, actions], True = legal; all False in games that are over."""
     mover: Ints
@@ -55,19 +54,19 @@ class BatchedGames:
     are ignored. If an action is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
 
     ## Observation Space
-    ``position.observation``, from the seats to move: flat [B, size], encoded float32 [B, size], or pieces [B, ...].
-    ``print(games.observer.table())`` lists names, slices, meanings and ranges.
+    ``position.observation``, from the seats to move: vectors float32 [B, size], or pieces [B, ...].
+    ``print(games.observer.table())`` lists the pieces, ``games.observer.encoder().table()`` the slices of the vector.
 
     ## Action Mask
     ``position.mask``: bool [B, actions], True = legal for the seat to move; all False in games that are over.
 
     ## Rewards
     float64 [B, players]: the rewards of all seats at every step, as ``reward`` defines them
-    (`quincunx_env.envs.rewards.REWARDS`). Seats that a game does not have get 0.
+    (`quincunx_env.envs.rewards.REWARDS`).
 
     ## Starting State
     ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. ``rows`` selects the rows to deal,
-    ``deals`` gives a deal for each of them. With a list of rules each game draws its own by its seed.
+    ``deals`` gives a deal for each of them.
 
     ## Episode End
     ``StepResult.ended`` marks the games that ended with a step. With ``autoreset`` the next game is dealt in the same
@@ -75,7 +74,7 @@ class BatchedGames:
 
     ## Information
     There are no infos: ``StepResult.totals`` holds the points of all seats, ``position.mover`` the seats to move, and
-    ``batch`` everything else. With a list of rules ``batch.rules_index`` is the index of each game's rules.
+    ``batch`` everything else.
 
     ## Version History
     v0: first release.
@@ -84,18 +83,16 @@ class BatchedGames:
         num_games: B.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
-        observation: ``"flat"``, ``"float32"``, the encoding for networks, or ``"pieces"``.
+        observation: ``"vector"`` or ``"pieces"``.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
-        padded: observations and actions have the same shape in all variants of the game
-            (`quincunx_env.quincunx.padded`).
         autoreset: deal the next game when one has ended; otherwise the row waits for `reset`.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
-            fields; or a list of these, from which each game draws its rules. Observations are then padded.
-        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
+            fields; or a list of one: then observations and actions have the same shape under all rules
+            (`quincunx_env.quincunx.padded`).
     """
 
     @with_options(of_game=True)
@@ -106,21 +103,19 @@ class BatchedGames:
         *,
         rules: RulesLike | Sequence[RulesLike] | None = None,
         reward: Literal["margin", "points", "outcome"] = "margin",
-        observation: Literal["flat", "float32", "pieces"] = "flat",
+        observation: Literal["vector", "pieces"] = "vector",
         actions: Literal["joint", "hand"] = "joint",
         preview: bool = False,
-        padded: bool = False,
-        rules_in_obs: bool = True,
         autoreset: bool = True,
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
         check_option("autoreset", autoreset, False, True)
-        check_option("actions", actions, "joint", "hand")
-        self.rules = one_or_several(lambda one, single: make_rules(game, one, **single), rules, options)
-        self.codec = EnvCodec(self.rules, observation, preview, actions, padded=padded, rules_in_obs=rules_in_obs)
+        chosen = one_rules(one_or_several(lambda one, single: make_rules(game, one, **single), rules, options))
+        [self.codec] = make_codecs(chosen, observation=observation, preview=preview, actions=actions)
         self.observer = self.codec.observer
-        self.batch: Batch = self.codec.make_batch(num_games)
+        self.batch: Batch = self.observer.make_batch(num_games)
+        self.rules = self.batch.rules
         self.reward = reward
         self.autoreset = autoreset
 
@@ -134,19 +129,9 @@ class BatchedGames:
         seed: int | Sequence[int] | Ints | None = None,
         rows: npt.ArrayLike | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
-        rules: RulesLike | Sequence[RulesLike] | None = None,
     ) -> Position:
-        """Deal new games; `quincunx_env.core.batch.BaseBatch.reset` documents arguments and errors.
-
-        ``rules`` chooses among several rules, for all games that are dealt or a list of one for each. Given deals need
-        it then.
-        """
-        if isinstance(self.batch, MixedBatch):
-            self.batch.reset(seed, rows, deals, rules)
-        elif rules is None:
-            self.batch.reset(seed, rows, deals)
-        else:
-            raise ValueError("there is only one set of rules: make BatchedGames with a list of rules to choose here")
+        """Deal new games; `quincunx_env.core.batch.BaseBatch.reset` documents arguments and errors."""
+        self.batch.reset(seed, rows, deals)
         return self.position()
 
     def position(self) -> Position:
@@ -167,10 +152,9 @@ class BatchedGames:
         before = batch.over.copy()
         gains = batch.step(self.codec.decode_actions(actions, ~before, batch))
         ended = batch.over & ~before
-        players = option(batch, "num_players")
-        rewards = by_players(partial(step_rewards, self.reward), gains, players)
+        rewards = step_rewards(self.reward, gains)
         if self.reward == "outcome":
-            rewards[ended] = by_players(end_rewards, batch.totals[ended], players[ended])
+            rewards[ended] = end_rewards(batch.totals[ended])
         totals = batch.totals.copy()
         if self.autoreset and ended.any():
             batch.reset(rows=ended)

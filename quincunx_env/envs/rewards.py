@@ -1,6 +1,6 @@
 """Rewards of the games for several players."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,26 +18,6 @@ REWARDS = ("points", "margin", "outcome")
 
 ``margin`` and ``outcome`` sum to zero over the seats.
 """
-
-
-def by_players(
-    function: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]],
-    points: npt.NDArray[np.int64],
-    players: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
-    """Apply a function of points to games of equally many players.
-
-    Args:
-        function: int64 [m, p] -> float64 [m, p].
-        points: int64 [n, P], of every seat.
-        players: int64 [n], players of each game. Seats beyond get 0.
-    """
-    if (players == points.shape[1]).all():
-        return function(points)
-    values = np.zeros(points.shape)
-    for count in np.unique(players):
-        values[players == count, :count] = function(points[players == count, :count])
-    return values
 
 
 def step_rewards(reward: str, gains: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

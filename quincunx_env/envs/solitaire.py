@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, SupportsFloat
 
 import gymnasium
@@ -14,15 +15,15 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.integers import check_integer
-from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import RulesLike, SeveralRules, choose_rules, one_or_several
-from quincunx_env.envs.codec import EnvCodec, Info
+from quincunx_env.envs.codec import Info, make_codecs
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
-from quincunx_env.envs.mixed import split
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
-from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
+from quincunx_env.envs.side_by_side import make_vector_env
+from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals, one_rules
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
@@ -52,21 +53,21 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     ## Action Space
     ``actions="joint"`` (default): ``Discrete(cards * cells)``, where action = ``card * cells + cell``.
     ``actions="hand"``: ``Discrete(places * cells)``, where action = ``place * cells + cell``: ten places of the hand,
-    sorted by rank; cards beyond wait for a place. ``actions="factored"``: ``MultiDiscrete([cards, cells])``. Cards are
-    ids (36, or 41 with the extended deck), cells count from the top left, row by row (16).
+    sorted by rank; cards beyond wait for a place. Cards are ids (36, or 41 with the extended deck), cells count from
+    the top left, row by row (16).
 
     ## Observation Space
-    ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
-    int16 vector. ``observation="float32"``: one vector for neural networks, with cards as rank and suits and scaled
-    numbers (`quincunx_env.core.encoding`). ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and
-    ranges. ``preview=True`` adds the points and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the
-    mask is one more entry of the dictionary, ``action_mask``; a vector is then its entry ``observation``.
+    ``observation="pieces"`` (default): a dictionary of integer arrays; ``print(env.unwrapped.observer.table())`` lists
+    names, meanings and ranges. ``observation="vector"``: one float32 vector for neural networks, with cards as rank and
+    suits and scaled numbers (`quincunx_env.core.encoding`); ``observer.encoder().table()`` lists its slices,
+    ``encoder(by_place=True)`` those of ``actions="hand"``. ``preview=True`` adds the points and draws of every legal
+    play. With ``mask_in="obs"`` the mask is one more entry of the dictionary, ``action_mask``; a vector is then its
+    entry ``observation``.
 
     ## Action Mask
-    ``info["action_mask"]``: int8, 1 = legal; an entry for each action or, factored, [cards + cells], cards first. Every
-    legal card may go into every legal cell. ``mask_in`` selects where it is: in the info (default), in the observation,
-    or both. ``action_masks()`` returns the same as bool, the interface of sb3-contrib. After the end of a round it is
-    all 0.
+    ``info["action_mask"]``: int8 [actions], 1 = legal. Every legal card may go into every legal cell. ``mask_in``
+    selects where it is: in the info (default) or in the observation. ``action_masks()`` returns the same as bool, the
+    interface of sb3-contrib. After the end of a round it is all 0.
 
     ## Rewards
     The points of each play; the last play of a complete round also loses the penalty for the cards left in hand. The
@@ -99,18 +100,14 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         options: ``edge_contact``, ``excuse``, ``pawns``, ``flush`` and ``mini``, see
             `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
-            mapping of its fields; or a list of these, from which each game draws its rules. Observations are then
-            padded.
-        observation: ``"pieces"``, ``"flat"`` or ``"float32"``.
+            mapping of its fields; or a list of these, even of one, from which each game draws its rules. Observations
+            and actions then have the same shape under all rules (`quincunx_env.quincunx.padded`).
+        observation: ``"pieces"`` or ``"vector"``.
         preview: add the points and draws of every legal play to the observation.
-        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell; ``"factored"``: a pair.
-        padded: observations and actions have the same shape in all variants of the game
-            (`quincunx_env.quincunx.padded`).
-        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
-        mask_in: ``"info"``, ``"obs"`` or ``"both"``.
-        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            round as lost; ``"next"``: the legal action with the next higher number is played, from 0 on after the last,
-            of a pair (card, cell) the next legal card and the next legal cell.
+        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
+        mask_in: ``"info"`` or ``"obs"``.
+        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"next"``: the legal action
+            with the next higher number is played, from 0 on after the last.
         lost_value: the return of a lost round.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
@@ -123,13 +120,11 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         self,
         *,
         rules: RulesLike | Sequence[RulesLike] | None = None,
-        observation: Literal["pieces", "flat", "float32"] = "pieces",
+        observation: Literal["pieces", "vector"] = "pieces",
         preview: bool = False,
-        actions: Literal["joint", "hand", "factored"] = "joint",
-        padded: bool = False,
-        rules_in_obs: bool = True,
-        mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose", "next"] = "raise",
+        actions: Literal["joint", "hand"] = "joint",
+        mask_in: Literal["info", "obs"] = "info",
+        illegal: Literal["raise", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         **options: Any,
@@ -137,7 +132,10 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         check_finite("lost_value", lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.rules = one_or_several(_choose_rules, rules, options)
-        self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded, mask_in, rules_in_obs)
+        encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
+        self._codecs = make_codecs(self.rules, **encoding, illegal=illegal)
+        self.codec = self._codecs[0]
+        """Codec of the current game. With several rules all codecs have the same spaces."""
         self.observer = self.codec.observer
         self.observation_space = self.codec.observation_space()
         self.action_space = self.codec.action_space()
@@ -149,7 +147,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         self._deals = DealSequence()
         self._value = 0.0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Deal a game.
 
         Args:
@@ -169,20 +167,20 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
         given = given_game(rules, chosen.get("deal"))
         seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
-        self._game = self._deals.deal(rules, seed, given)
+        self._take(self._deals.deal(rules, seed, given))
         super().reset(seed=seed)
         self._value = 0.0
         self._renderer.moved(self.game)
         return self._show({})
 
-    def step(self, action: Any) -> tuple[Pieces | Flat, SupportsFloat, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
         """Lay a card.
 
         Returns:
             Observation, reward, terminated, truncated (always False) and info.
 
         Raises:
-            IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
+            IllegalAction: if the action is illegal; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a round.
         """
         game = self.game
@@ -191,29 +189,43 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         try:
             reward = float(game.step(self.codec.decode_action(action, game))[0])
         except IllegalAction as error:
-            if not self.codec.lose_on_illegal:
-                raise self.codec.with_remedy(error) from None
-            game.forfeit()
-            reward = 0.0
+            raise self.codec.with_remedy(error) from None
         info: Info = {}
         if game.over:
-            if game.lost:
-                reward = self.lost_value - self._value
-            info = self._final_values(game, self._value + reward)
+            reward, info = self._end(game, reward)
         self._value += reward
         self._renderer.moved(game)
         shown, info = self._show(info)
         return shown, reward, game.over, False, info
 
-    def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:
+    def _take(self, game: Game) -> None:
+        """Go on with a game, dealt or restored."""
+        self._game = game
+        if isinstance(self.rules, SeveralRules):
+            self.codec = self._codecs[self.rules.index(game.rules)]
+
+    def _show(self, info: Info) -> tuple[Observation, Info]:
         """Return observation and info, with the mask where ``mask_in`` says."""
         codec, game = self.codec, self.game
         mask = codec.mask(game)
-        if codec.mask_in_info:
+        if not codec.mask_in_obs:
             info["action_mask"] = mask
         if isinstance(self.rules, SeveralRules):
             info["rules"] = self.rules.index(game.rules)
         return codec.with_mask(codec.observe(game), mask), info
+
+    def _end(self, game: Game, reward: float) -> tuple[float, Info]:
+        """Return the last reward of a round, and the entries of its last info."""
+        if game.lost:
+            reward = self.lost_value - self._value
+        return reward, self._final_values(game, self._value + reward)
+
+    def forfeit(self) -> tuple[float, Info]:
+        """Lose the round; return the last reward and the entries of the last info."""
+        self.game.forfeit()
+        reward, info = self._end(self.game, 0.0)
+        self._value += reward
+        return reward, info
 
     def _final_values(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
@@ -248,7 +260,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
         set_generator(self.np_random, state["np_random"])
         self._np_random_seed = seed
-        self._game = state["game"].copy()
+        self._take(state["game"].copy())
         self._deals, self._value = replace(state["deals"]), state["value"]
 
 
@@ -293,13 +305,11 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
-        observation: Literal["pieces", "flat", "float32"] = "pieces",
+        observation: Literal["pieces", "vector"] = "pieces",
         preview: bool = False,
-        actions: Literal["joint", "hand", "factored"] = "joint",
-        padded: bool = False,
-        rules_in_obs: bool = True,
-        mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose", "next"] = "raise",
+        actions: Literal["joint", "hand"] = "joint",
+        mask_in: Literal["info", "obs"] = "info",
+        illegal: Literal["raise", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         given_deals: GivenDeals | None = None,
@@ -308,8 +318,9 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_finite("lost_value", lost_value)
-        chosen = one_or_several(_choose_rules, rules, options)
-        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in, rules_in_obs)
+        encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
+        chosen = one_rules(one_or_several(_choose_rules, rules, options))
+        [codec] = make_codecs(chosen, **encoding, illegal=illegal)
         super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
@@ -319,7 +330,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
 
     def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
-        rewards = batch.step(actions)[:, 0].astype(np.float64)
+        rewards = batch._play_live(batch._all, actions)[:, 0].astype(np.float64)
         lost = batch.lost & ~ended
         rewards[lost] = self.lost_value - self.value[lost]
         self.value += rewards
@@ -331,9 +342,10 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch = self.batch
         score, lost = batch.scores[rows, 0], batch.lost[rows]
-        penalty = np.zeros(len(rows), np.int64)
-        part: Any
-        for _, here, part, places in split(batch, rows):
-            penalty[here] = np.where(part.lost[places], 0, part.penalties(places)[:, 0])
+        penalty = np.where(lost, 0, batch.penalties(rows)[:, 0])
         values = score, self.value[rows], lost, ratings(score, lost), penalty, batch.seed[rows], batch.game[rows]
         return dict(zip(_FINAL, values, strict=True))
+
+
+make_solitaire_vec = partial(make_vector_env, SolitaireVectorEnv)
+"""Make a `SolitaireVectorEnv`, or one for each of a list of rules side by side."""

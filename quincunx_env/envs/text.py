@@ -34,7 +34,7 @@ from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv, delegate
 from quincunx_env.envs.one_game import METADATA, OneGame
-from quincunx_env.envs.options import check_option, options_of, with_options
+from quincunx_env.envs.options import check_finite, check_option, options_of, with_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_names
@@ -54,22 +54,11 @@ MAX_LENGTH = 2_000
 MAX_ANSWER = 1_000
 """Most characters of an action that is sampled from the action space; `TextEnv.step` reads longer ones, too."""
 
-_FIXED = (
-    "render_mode",
-    "observation",
-    "preview",
-    "actions",
-    "padded",
-    "rules_in_obs",
-    "mask_in",
-    "illegal",
-    "game",
-    "max_episode_steps",
-)
+_FIXED = ("render_mode", "observation", "preview", "actions", "mask_in", "illegal", "game")
 _OPTIONS = options_of(VsOpponentsEnv, without=_FIXED) + tuple(
     each for each in options_of(SolitaireEnv, without=_FIXED) if each.name == "lost_value"
 )
-_OPTIONAL = ("opponents", "pool", "rules", "given_deals")  # None by default
+_OPTIONAL = ("opponents", "pool", "rules")  # None by default
 
 
 class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
@@ -104,8 +93,8 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     As in the environment of the same game, with the same seeds and options of ``reset``.
 
     ## Episode End
-    When the game is over, or when an answer is illegal and ``max_mistakes`` were made before: the game is then lost as
-    with ``illegal="lose"`` in the other environments. It is never truncated; since questions and, without
+    When the game is over, or when an answer is illegal and ``max_mistakes`` were made before: the game is then lost. A
+    lost round of the solitaire returns ``lost_value``. It is never truncated; since questions and, without
     ``max_mistakes``, illegal answers change nothing, give ``gymnasium.make`` a ``max_episode_steps`` for agents that
     may never play.
 
@@ -131,8 +120,6 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         reward: against opponents: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         illegal_reward: added to the reward when a mistake loses a game against opponents.
         lost_value: the return of a lost round of the solitaire.
-        given_deals: against opponents: deals to play instead of seeded ones, as in
-            `quincunx_env.envs.vs_opponents.VsOpponentsVectorEnv`.
         rules: the options of the rules together, instead of one by one.
         options: options of the game's rules.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None, as in
@@ -149,6 +136,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         rules_card: Literal["first", "always", "never"] = "first",
         names: Sequence[str] | None = None,
         max_mistakes: int | None = None,
+        illegal_reward: float = -1.0,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
@@ -156,14 +144,15 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         check_option("rules_card", rules_card, "first", "always", "never")
         if max_mistakes is not None:
             max_mistakes = check_integer("max_mistakes", max_mistakes, 0, 2**31 - 1)
+        check_finite("illegal_reward", illegal_reward)
         given = {name: value for name, value in options.items() if value is not None or name not in _OPTIONAL}
-        given |= {"render_mode": render_mode, "mask_in": "obs", "illegal": "raise" if max_mistakes is None else "lose"}
+        given["render_mode"] = render_mode
         self._played: list[Any] = []  # actions of the opponents since the agent's last one
         self.env: SolitaireEnv | VsOpponentsEnv
         if "opponents" in given or "pool" in given:
             self.env = VsOpponentsEnv(game=game, **given)
-            vector = self.env.envs
-            vector.policies = [_Recorded(policy, self._played) for policy in vector.policies]
+            others = self.env.opponents
+            others.policies = [(_Recorded(policy, self._played),) for [policy] in others.policies]
         elif game != "quincunx" or repr(given.pop("num_players", 1)) != "1":
             raise ValueError("several players need opponents= or pool=, as in opponents='greedy'")
         else:
@@ -173,6 +162,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         self.rules, self.render_mode, self.metadata = self.env.rules, render_mode, self.env.metadata
         self.names = _check_names(names, self.rules.num_players)
         self.rules_card, self.max_mistakes, self.mistakes = rules_card, max_mistakes, 0
+        self.illegal_reward = illegal_reward
         self.observation_space = Text(MAX_LENGTH, charset=WRITTEN)
         self.action_space = Text(MAX_ANSWER, min_length=0, charset=string.printable)
         self._spec = spec_of(self.rules)
@@ -180,7 +170,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     @property
     def seat(self) -> int:
         """The seat of the agent in this game."""
-        return int(self.env.envs.seat[0]) if isinstance(self.env, VsOpponentsEnv) else 0
+        return self.env.seat if isinstance(self.env, VsOpponentsEnv) else 0
 
     # Gymnasium's generator and its seed are those of the environment below.
     _np_random = delegate("env", "_np_random")
@@ -244,11 +234,11 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
             allowed = "" if self.max_mistakes is None else f" Mistake {self.mistakes} of {self.max_mistakes} allowed."
             reply = f"{reason}\nLegal, for example: {self._example()}.{allowed}"
             return self._prompt(reply), 0.0, False, False, self._info() | {"illegal": True}
-        illegal = int(np.argmin(self.env.action_masks()))  # the other environments lose by an action, not by a text
-        _, reward, over, _, info = self.env.step(illegal)
+        env, penalty = self.env, self.illegal_reward
+        reward, info = env.forfeit(penalty) if isinstance(env, VsOpponentsEnv) else env.forfeit()
         self.game.forfeit()
         text = f"{reason}\nThis was mistake {self.mistakes}, {self.max_mistakes} were allowed: you forfeit the game."
-        return text, float(reward), over, False, self._info() | _plain(info) | {"illegal": True}
+        return text, reward, True, False, self._info() | _plain(info) | {"illegal": True}
 
     # --- Text --------------------------------------------------------------------------------------------------------
 

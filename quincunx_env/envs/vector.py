@@ -17,11 +17,11 @@ from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
-from quincunx_env.core.observation import Flat, Pieces, ordered_dict
-from quincunx_env.envs.codec import Batch, EnvCodec, Info
+from quincunx_env.core.observation import Observation, ordered_dict
+from quincunx_env.core.rules import BaseRules, SeveralRules
+from quincunx_env.envs.codec import Batch, Codec, Info
 from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
-from quincunx_env.envs.mixed import MixedBatch
 from quincunx_env.envs.one_game import METADATA
 from quincunx_env.envs.options import check_option, reset_options
 from quincunx_env.registry import spec_of
@@ -39,6 +39,50 @@ def batched(space: spaces.Space[Any], num_envs: int) -> spaces.Space[Any]:
     return batch_space(space, num_envs)
 
 
+def one_rules(rules: BaseRules | SeveralRules) -> BaseRules | SeveralRules:
+    """Return the rules of an environment whose games have the same ones.
+
+    Raises:
+        ValueError: if they are several.
+    """
+    if isinstance(rules, SeveralRules) and len(rules) > 1:
+        raise ValueError(
+            f"one set of rules is needed here, got {len(rules)}: make an environment for each, or one by "
+            "gymnasium.make_vec, whose rows have different rules"
+        )
+    return rules
+
+
+def check_mask(mask: Any, num_envs: int) -> Bools:
+    """Return a ``reset_mask``, bool [num_envs]; None selects all rows.
+
+    Raises:
+        ValueError: if it is anything else, or selects no row.
+    """
+    array = np.ones(num_envs, np.bool_) if mask is None else as_array(mask)
+    if array.shape != (num_envs,) or array.dtype != np.bool_ or not array.any():
+        raise ValueError(f"reset_mask must be a bool array of shape ({num_envs},) with at least one True")
+    return array
+
+
+def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None] | None:
+    """Return the seed of each row: ``seed + i`` of row i, or one of a sequence, which may be None.
+
+    Raises:
+        ValueError: if a seed is invalid, or if there are not as many as rows.
+    """
+    if seed is None:
+        return None
+    if not isinstance(seed, Sequence | np.ndarray) or as_array(seed).ndim == 0:
+        first = check_seed(seed)  # type: ignore[arg-type]
+        check_seed(first + num_envs - 1)
+        return list(range(first, first + num_envs))
+    if len(seed) != num_envs:
+        raise ValueError(f"{num_envs} seeds are needed, got {len(seed)}")
+    seeds = [None if each is None else check_seed(each) for each in seed]
+    return seeds if any(each is not None for each in seeds) else None
+
+
 GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
 """Deals of several games: each a deal or its text, or a list of one for each round."""
 
@@ -50,9 +94,9 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     They name Gymnasium's ``VectorEnv`` as a base, too: skrl looks for it among the direct bases of a class.
 
     ## Action Mask
-    ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal; with ``mask_in`` in the observation instead, or in
-    both. ``action_masks()`` returns the same as a bool array. The mask of a row whose game is over depends on the
-    autoreset mode (see Starting State).
+    ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal; with ``mask_in="obs"`` in the observation instead.
+    ``action_masks()`` returns the same as a bool array. The mask of a row whose game is over depends on the autoreset
+    mode (see Starting State).
 
     ## Starting State
     ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. Without any seed the first reset
@@ -71,8 +115,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     games. A reset with a seed starts again, ``options={"deal": [...]}`` replaces single games, and a snapshot
     continues in an environment with the same list.
 
-    With a list of rules each game draws its own by its seed, the same in every environment. ``options={"rules": ...}``
-    chooses them, for all rows that are reset or a list of one for each. Given deals need their rules.
+    With a list of k rules row i plays rules i mod k (`quincunx_env.envs.side_by_side.SideBySideVectorEnv`).
 
     ## Information
     ``action_mask`` in every info, unless ``mask_in="obs"``. With a list of rules every info has ``rules``, the index of
@@ -94,7 +137,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def __init__(
         self,
         num_envs: int,
-        codec: EnvCodec,
+        codec: Codec,
         autoreset_mode: AutoresetMode | str,
         copy: bool,
         render_mode: str | None,
@@ -104,7 +147,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         check_option("copy", copy, False, True)
         self.num_envs = check_integer("num_envs", num_envs, 1, MAX_SEED - 1)
         self.codec = codec
-        self.batch: Batch = codec.make_batch(self.num_envs)
+        self.batch: Batch = codec.observer.make_batch(self.num_envs)
         self.rules = self.batch.rules
         self.observer = codec.observer
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -115,11 +158,9 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, "", METADATA["render_fps"])
-        self._copy = copy
+        self.copy = copy
         self._mask_buffer: Bools | None = None
         self._has_reset = False
-        if given_deals is not None and isinstance(self.batch, MixedBatch):
-            raise ValueError("given_deals are of one set of rules: give these, or the deals and their rules to reset()")
         self._decks = None if given_deals is None else self._decks_of("given_deals", given_deals)
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
@@ -131,8 +172,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Args:
             actions: int64 [num_envs], as the engine numbers them, -1 where out of range.
-            ended: bool [num_envs], games that were over before; their actions are ignored. Other games that are over
-                were just lost by an illegal action.
+            ended: bool [num_envs], games that were over before; their actions are ignored.
         """
         raise NotImplementedError
 
@@ -151,15 +191,16 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     # --- Shared implementation ---------------------------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Pieces | Flat, Info]:
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
         """Deal new games in all rows, or in ``options["reset_mask"]``.
 
         Args:
             seed: a number, for ``seed + i`` in row i, or one for each row, whether or not it is reset. None deals the
-                next game of every row. ``np_random`` gets the number, or the seed of the first row that is reset.
+                next game of every row, or of this one. ``np_random`` gets the number, or the seed of the first row that
+                is reset.
             options: ``deal``: a deal, or a list of one for each round, for each row that is reset; ``reset_mask``: bool
-                [num_envs]; ``rules``: which of several rules to play, for all rows that are reset or for each.
+                [num_envs].
 
         Returns:
             The observations of all rows, and the info with all masks.
@@ -168,11 +209,8 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             ValueError: if a seed, a deal or an option is invalid; nothing has changed then.
             ResetNeeded: if the first reset leaves rows out.
         """
-        known = ("deal", "reset_mask", "rules") if isinstance(self.batch, MixedBatch) else ("deal", "reset_mask")
-        chosen = reset_options(options, *known)
-        mask = as_array(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one True")
+        chosen = reset_options(options, "deal", "reset_mask")
+        mask = check_mask(chosen.get("reset_mask"), self.num_envs)
         if not self._has_reset and not mask.all():
             raise ResetNeeded("no games are in progress: reset() needs all rows")
         rows = np.flatnonzero(mask)
@@ -180,33 +218,26 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         decks = None if given is None else self._decks_of("options['deal']", given)
         if decks is not None and len(decks) != len(rows):
             raise ValueError(f"{len(rows)} games are reset and need a deal each, got {len(decks)}")
-        first = None
-        if isinstance(seed, Sequence | np.ndarray) and as_array(seed).ndim:
-            if len(seed) != self.num_envs:
-                raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
-            seed = [check_seed(seed[int(row)]) for row in rows]
-            first = seed[0]
-        elif seed is not None:
-            first = seed = check_seed(seed)  # type: ignore[arg-type]
-        elif (drawn := self._next_seed(bool(self.batch.resets[0] >= 0))) is not None:
-            return self.reset(seed=drawn, options=options)
-        self._deal(rows, seed, decks, chosen.get("rules"))
-        super().reset(seed=first)
+        if seed is None:
+            seed = self._next_seed(bool(self.batch.resets[0] >= 0))
+        seeds = check_seeds(seed, self.num_envs)
+        self._deal_seeded(rows, seeds, decks)
+        super().reset(seed=None if seeds is None else seeds[int(rows[0])])
         self._has_reset = True
         self._on_deal(rows)
         return self._show({})
 
-    def step(self, actions: Any) -> tuple[Pieces | Flat, npt.NDArray[np.float64], Bools, Bools, Info]:
+    def step(self, actions: Any) -> tuple[Observation, npt.NDArray[np.float64], Bools, Bools, Info]:
         """Take an action in every row.
 
         Args:
-            actions: integers [num_envs] or, factored, [num_envs, 2].
+            actions: integers [num_envs].
 
         Returns:
             Observations, rewards (float64), terminated, truncated (bool, [num_envs] each) and info.
 
         Raises:
-            IllegalAction: if an action is illegal, unless ``illegal="lose"``; nothing has changed then.
+            IllegalAction: if an action is illegal; nothing has changed then.
             ResetNeeded: before the first reset and, without automatic reset, for rows that have ended.
         """
         rewards, terminated, info = self._advance(actions)
@@ -216,31 +247,16 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _advance(self, actions: Any) -> tuple[npt.NDArray[np.float64], Bools, Info]:
         """Step all games; return rewards, terminations and final infos."""
-        batch = self.batch
-        if not self._has_reset:
-            raise ResetNeeded("no games are in progress: call reset() first")
+        batch, engine_actions = self.batch, self._engine_actions(actions)
         ended_before = batch.over.copy()
-        if self.autoreset_mode == AutoresetMode.DISABLED and ended_before.any():
-            raise ResetNeeded(
-                f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
-                "reset(options={'reset_mask': ...}) before the next step()"
-            )
-        try:
-            actions = self.codec.decode_actions(actions, ~ended_before, batch)
-            if self.codec.lose_on_illegal:
-                batch.forfeit(~ended_before & ~batch.is_legal(actions))
-            rewards = self._apply_actions(actions, ended_before)
-        except IllegalAction as error:
-            if self.codec.lose_on_illegal:
-                raise
-            raise self.codec.with_remedy(error) from None
+        rewards = self._apply_actions(engine_actions, ended_before)
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
             to_deal = terminated
             if terminated.any():
-                if self.codec.mask_in_info:
-                    nothing_legal = np.zeros((self.num_envs, self.codec.mask_size), np.int8)
+                if not self.codec.mask_in_obs:
+                    nothing_legal = np.zeros((self.num_envs, self.codec.num_actions), np.int8)
                     info |= {"action_mask": nothing_legal, "_action_mask": terminated.copy()}
                 info = {"final_info": info, "_final_info": terminated.copy()}
                 info |= {"final_obs": self._final_observation(terminated), "_final_obs": terminated.copy()}
@@ -252,21 +268,49 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             self._on_deal(rows)
         return rewards, terminated, info
 
-    def _decks_of(self, name: str, deals: GivenDeals) -> Any:
-        """Return given deals as decks, int8 [deals, rounds, cards dealt], with several rules as a list.
+    def _engine_actions(self, actions: Any) -> Ints:
+        """Return the engine's numbers of actions, int64 [num_envs], checked.
 
-        ``name`` is their name in error messages.
+        Raises:
+            IllegalAction: if an action is illegal.
+            ResetNeeded: before the first reset and, without automatic reset, for rows that have ended.
         """
+        if not self._has_reset:
+            raise ResetNeeded("no games are in progress: call reset() first")
+        batch, live = self.batch, ~self.batch.over
+        if self.autoreset_mode == AutoresetMode.DISABLED and not live.all():
+            raise ResetNeeded(
+                f"the games of rows {np.flatnonzero(~live).tolist()} are over: reset them with "
+                "reset(options={'reset_mask': ...}) before the next step()"
+            )
+        try:
+            engine = self.codec.decode_actions(actions, live, batch)
+            if not self.codec.play_next:
+                batch._require_legal(batch._all, engine)
+        except IllegalAction as error:
+            raise self.codec.with_remedy(error) from None
+        return engine
+
+    def _decks_of(self, name: str, deals: GivenDeals) -> Any:
+        """Return given deals as decks, int8 [deals, rounds, cards dealt]; ``name`` is their name in error messages."""
         if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
             raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
         parsed = [parse_deals(spec_of(self.rules).Deal, each) for each in deals]
-        return parsed if isinstance(self.batch, MixedBatch) else self.batch._decks_of(parsed, len(parsed))
+        return self.batch._decks_of(parsed, len(parsed))
 
-    def _deal(self, rows: Ints, seed: int | Sequence[int] | None = None, decks: Any = None, rules: Any = None) -> None:
-        """Deal the next games of `rows`. They come from ``decks``, from the list of given deals, or from seeds."""
-        if isinstance(self.batch, MixedBatch):
-            self.batch._reset(rows, seed, decks, rules)
+    def _deal_seeded(self, rows: Ints, seeds: list[int | None] | None, decks: Any) -> None:
+        """Deal new games in `rows`, of which some may have a seed: ``seeds`` has an entry for every row."""
+        own = None if seeds is None else [seeds[row] for row in rows.tolist()]
+        if own is None or None not in own:
+            self._deal(rows, own, decks)
             return
+        for some in (True, False):
+            at = [index for index, seed in enumerate(own) if (seed is not None) == some]
+            if at:
+                self._deal(rows[at], [own[index] for index in at] if some else None, decks and [decks[i] for i in at])
+
+    def _deal(self, rows: Ints, seed: Sequence[int] | None = None, decks: Any = None) -> None:
+        """Deal the next games of `rows`. They come from ``decks``, from the list of given deals, or from seeds."""
         if decks is not None or self._decks is None:
             self.batch._reset(rows, seed, decks)
             return
@@ -283,8 +327,6 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             info[name][rows] = values
             info[f"_{name}"] = ended.copy()
-        if isinstance(self.batch, MixedBatch):
-            info |= {"rules": np.where(ended, self.batch.rules_index, 0), "_rules": ended.copy()}
         return info
 
     def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
@@ -292,7 +334,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         rows, seats = np.flatnonzero(ended), self._observing_seats()
         games = self.batch.fork(rows)
         now = self.codec.observe_batch(games, None if seats is None else seats[rows])
-        now = self.codec.with_mask(now, np.zeros((len(rows), self.codec.mask_size), np.int8))
+        now = self.codec.with_mask(now, np.zeros((len(rows), self.codec.num_actions), np.int8))
         shown: list[Any] = list(now) if isinstance(now, np.ndarray) else [{} for _ in rows]
         if isinstance(now, dict):
             for name, pieces in now.items():  # faster than row by row
@@ -303,23 +345,20 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             final[row] = observation
         return final
 
-    def _show(self, info: Info, without_mask: bool = False) -> tuple[Pieces | Flat, Info]:
+    def _show(self, info: Info, without_mask: bool = False) -> tuple[Observation, Info]:
         """Return observations and info, with masks where ``mask_in`` says.
 
         Args:
             info: the info so far.
             without_mask: leave the masks out of the info, which saves making them if observations do not have them.
         """
-        copy = self._copy and not self.codec.flat
-        observation = self.codec.observe_batch(self.batch, self._observing_seats(), copy)
-        if isinstance(self.batch, MixedBatch):
-            info |= {"rules": self.batch.rules_index.copy(), "_rules": np.ones(self.num_envs, np.bool_)}
+        observation = self.codec.observe_batch(self.batch, self._observing_seats(), self.copy)
         if without_mask and not self.codec.mask_in_obs:
             return observation, info
         mask = self._masks(self._mask_buffer)
-        if not self._copy:
+        if not self.copy:
             self._mask_buffer = mask
-        if self.codec.mask_in_info:
+        if not self.codec.mask_in_obs:
             info["action_mask"] = mask.view(np.int8)
             info["_action_mask"] = np.ones(self.num_envs, np.bool_)
         return self.codec.with_mask(observation, mask.view(np.int8)), info
@@ -380,7 +419,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         own |= {"generator": np.frombuffer(generator, np.uint8).copy()}
         return self.batch.get_state() | own
 
-    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
+    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Info]:
         """Restore a snapshot of this or another environment.
 
         Rules and size must be the same. The snapshot stays usable.
@@ -394,7 +433,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         games = self.batch._with_state(state)
         own = {name: state_entry(state, name, getattr(self, name)).copy() for name in self.STATE_ARRAYS}
         for name, array in own.items():
-            check_limits(name, array, *self._limits(games).get(name, (0, 1)))
+            check_limits(name, array, *self._limits().get(name, (0, 1)))
         has_reset = bool(state_entry(state, "has_reset", np.array(False)))
         if (seed := int(state_entry(state, "np_random_seed", np.array(0)))) < -1:
             raise ValueError("state array 'np_random_seed' must be a seed, or -1")
@@ -413,6 +452,6 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._has_reset = has_reset
         return self._show({})
 
-    def _limits(self, games: Batch) -> dict[str, tuple[Any, Any]]:
+    def _limits(self) -> dict[str, tuple[Any, Any]]:
         """Return the limits of integers in `STATE_ARRAYS` by name, see `check_limits`."""
         return {}

@@ -1,34 +1,123 @@
 """Gymnasium environments in which policies play all seats but one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.deal import check_seed
+from quincunx_env.core.arrays import Bools, Floats, Ints
+from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.game import Game, IllegalAction
-from quincunx_env.core.integers import as_array
-from quincunx_env.core.observation import Flat, Observer, Pieces
+from quincunx_env.core.integers import as_array, check_integer
+from quincunx_env.core.observation import Observation
 from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for
-from quincunx_env.core.rules import RulesLike, SeveralRules, one_or_several
-from quincunx_env.envs.codec import Batch, EnvCodec, Info
-from quincunx_env.envs.generator import GymnasiumEnv, delegate
-from quincunx_env.envs.mixed import option, split
-from quincunx_env.envs.one_game import METADATA, OneGame
+from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
+from quincunx_env.envs.codec import Info, make_codecs
+from quincunx_env.envs.deals import DealSequence, given_game
+from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
-from quincunx_env.envs.rewards import REWARDS, by_players, end_rewards, step_rewards, win_shares
-from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
+from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
+from quincunx_env.envs.side_by_side import make_vector_env
+from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals, one_rules
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import heading, make_observer, make_rules
 from quincunx_env.render import Renderer
 
 DEFAULT_OPPONENT = "greedy"
 """The policy of the other seats where none is given: registered by this distribution, and fast."""
+
+
+class Opponents:
+    """The policies of all seats but the agent's, for one set of rules or several.
+
+    Args:
+        rules: rules of the games, or several.
+        opponents, pool, seat: as in `VsOpponentsVectorEnv`.
+
+    Raises:
+        ValueError: naming an option and its allowed values, or a policy that cannot be found.
+
+    Attributes:
+        policies: for each a tuple of its policies, by the rules.
+        pooled: whether each game samples one of them.
+        fixed_seat: the agent's seat, or None if it rotates.
+    """
+
+    def __init__(
+        self,
+        rules: BaseRules | SeveralRules,
+        opponents: Agent | str | Sequence[Agent | str] | None,
+        pool: Sequence[Agent | str] | None,
+        seat: Any,
+    ) -> None:
+        self.rules: Any = rules if isinstance(rules, SeveralRules) else (rules,)
+        most, fewest = rules.num_players, min(each.num_players for each in self.rules)
+        check_option("seat", seat, "rotate", *range(fewest))
+        self.fixed_seat: int | None = None if seat == "rotate" else seat
+        agents: Sequence[Agent | str]
+        if pool is None:
+            opponents = DEFAULT_OPPONENT if opponents is None else opponents
+            several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
+            agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (most - 1))
+            if several and fewest < most:
+                raise ValueError("opponents must be one policy for all other seats where their number differs by game")
+            if len(agents) != most - 1:
+                raise ValueError(
+                    f"opponents must be one policy for all other seats or a sequence of {most - 1}, got "
+                    f"{len(agents)}; a policy is a registered name, 'module:attribute', a function or an instance"
+                )
+        elif opponents is None:
+            agents = check_pool(pool)
+        else:
+            raise ValueError("opponents and pool exclude each other: give one of them")
+        self.pooled = pool is not None
+        self.policies = self._policies(agents)
+        self._probabilities: Floats | None = None
+
+    def _policies(self, agents: Sequence[Agent | str]) -> list[tuple[Policy, ...]]:
+        return [tuple(_policy_for(agent, each) for each in self.rules) for agent in map(resolve, agents)]
+
+    def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None) -> None:
+        """Replace the pool; see `VsOpponentsVectorEnv.set_pool`."""
+        if not self.pooled:
+            raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
+        if len(check_pool(policies)) < len(self.policies):
+            raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
+        given = None if probabilities is None else as_array(probabilities)
+        if given is not None:
+            numbers = given.shape == (len(policies),) and given.dtype.kind in "iuf"
+            if not numbers or not (given >= 0).all() or not np.isclose(given.sum(), 1):
+                raise ValueError(
+                    f"probabilities must be {len(policies)} numbers from 0 on that add up to 1, got {probabilities!r}"
+                )
+            given = given / given.sum()
+        self.policies = self._policies(policies)
+        self._probabilities = given
+
+    def draw(self, seats: Ints, num_players: int, rng: np.random.Generator) -> Ints:
+        """Return the index of the policy of each seat of new games, int64 [n, P].
+
+        Args:
+            seats: int64 [n], the agent's; its own entry is -1 or without meaning.
+            num_players: P.
+            rng: samples from the pool.
+        """
+        if not self.pooled:
+            return (np.arange(num_players) - seats[:, None]) % num_players - 1
+        count, probabilities = len(self.policies), self._probabilities
+        drawn = (
+            rng.integers(count, size=len(seats))
+            if probabilities is None
+            else rng.choice(count, len(seats), p=probabilities)
+        )
+        return np.repeat(drawn[:, None], num_players, axis=1)
 
 
 class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -43,19 +132,17 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
 
     ## Action Space
-    The actions of the game, joint, by place of the hand or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`.
-    The spiral game, and Quincunx with Simpleton, have no factored actions.
+    The actions of the game, joint or by place of the hand, as in `quincunx_env.envs.solitaire.SolitaireEnv`.
 
     ## Observation Space
-    The agent's observation, in which its own seat is seat 0: pieces, one flat vector, or the encoding for networks.
-    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. With ``mask_in="obs"`` or
-    ``"both"`` the mask is one more entry of the dictionary, ``action_mask``; the vector is then its entry
-    ``observation``.
+    The agent's observation, in which its own seat is seat 0: pieces, or one float32 vector for networks, as in
+    `quincunx_env.envs.solitaire.SolitaireEnv`. With ``mask_in="obs"`` the mask is one more entry of the dictionary,
+    ``action_mask``; the vector is then its entry ``observation``.
 
     ## Action Mask
-    ``info["action_mask"]``: int8, 1 = legal for the agent. ``mask_in`` selects where it is: in the info (default), in
-    the observation, or both. ``action_masks()`` returns the same as bool. `GamesVectorEnv` documents the mask of rows
-    whose game is over.
+    ``info["action_mask"]``: int8, 1 = legal for the agent. ``mask_in`` selects where it is: in the info (default) or in
+    the observation. ``action_masks()`` returns the same as bool. `GamesVectorEnv` documents the mask of rows whose game
+    is over.
 
     ## Rewards
     Everything the agent gained or lost since its previous decision, by its own play and the opponents' plays, as
@@ -87,20 +174,17 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             replaces them.
         seat: the agent's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
-        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            game; ``"next"``: the legal action with the next higher number is played, from 0 on after the last.
-        illegal_reward: added to the agent's reward when an illegal action ends the game.
+        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"next"``: the legal action
+            with the next higher number is played, from 0 on after the last.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
-            fields; or a list of these, from which each game draws its rules. Observations are then padded.
-        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, the encoding for networks.
+            fields; or a list of these, even of one: then observations and actions have the same shape under all rules.
+        observation: ``"pieces"`` or ``"vector"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
-        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell; ``"factored"``: a pair.
-        padded: observations and actions have the same shape in all variants of the game.
-        rules_in_obs: False leaves the piece ``form``, which encodes the rules, out of padded observations.
-        mask_in: ``"info"``, ``"obs"`` or ``"both"``.
+        actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
+        mask_in: ``"info"`` or ``"obs"``.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: must be None, since games end by themselves.
@@ -122,14 +206,11 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         pool: Sequence[Agent | str] | None = None,
         seat: int | Literal["rotate"] = "rotate",
         reward: Literal["margin", "points", "outcome"] = "margin",
-        observation: Literal["pieces", "flat", "float32"] = "pieces",
+        observation: Literal["pieces", "vector"] = "pieces",
         preview: bool = False,
-        actions: Literal["joint", "hand", "factored"] = "joint",
-        padded: bool = False,
-        rules_in_obs: bool = True,
-        mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose", "next"] = "raise",
-        illegal_reward: float = -1.0,
+        actions: Literal["joint", "hand"] = "joint",
+        mask_in: Literal["info", "obs"] = "info",
+        illegal: Literal["raise", "next"] = "raise",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
@@ -140,43 +221,19 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a game ends by itself")
         check_option("reward", reward, *REWARDS)
-        check_finite("illegal_reward", illegal_reward)
-        chosen = one_or_several(lambda one, single: make_rules(game, one, **single), rules, options)
-        every = chosen if isinstance(chosen, SeveralRules) else (chosen,)
-        num_players, fewest = chosen.num_players, min(each.num_players for each in every)
-        check_option("seat", seat, "rotate", *range(fewest))
-        agents: Sequence[Agent | str]
-        if pool is None:
-            opponents = DEFAULT_OPPONENT if opponents is None else opponents
-            several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-            agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (num_players - 1))
-            if several and fewest < num_players:
-                raise ValueError("opponents must be one policy for all other seats where their number differs by game")
-            if len(agents) != num_players - 1:
-                raise ValueError(
-                    f"opponents must be one policy for all other seats or a sequence of {num_players - 1}, got "
-                    f"{len(agents)}; a policy is a registered name, 'module:attribute', a function or an instance"
-                )
-        elif opponents is None:
-            agents = check_pool(pool)
-        else:
-            raise ValueError("opponents and pool exclude each other: give one of them")
-        self.policies = [_policy_for(resolve(agent), chosen) for agent in agents]
-        """The policies of the other seats. With several rules each is a tuple, by the rules."""
-        self._pooled = pool is not None
-        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in, rules_in_obs)
+        chosen = one_rules(one_or_several(lambda one, single: make_rules(game, one, **single), rules, options))
+        self.opponents = Opponents(chosen, opponents, pool, seat)
+        encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
+        [codec] = make_codecs(chosen, **encoding, illegal=illegal)
         super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
-        self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward
-        self.illegal_reward = illegal_reward
-        self.fixed_seat = None if seat == "rotate" else seat
         self.value = np.zeros(num_envs)
         self.seat = np.zeros(num_envs, np.int64)
-        self.policy_index = np.zeros((num_envs, num_players), np.int64)
-        """Index into ``policies`` of each seat's policy, [num_envs, players]; without meaning at the agent's seat."""
+        self.policy_index = np.zeros((num_envs, self.rules.num_players), np.int64)
+        """Index among the opponents' policies of each seat's, [num_envs, players]; without meaning at the agent's."""
         self.pending_reward = np.zeros(num_envs)
         """Reward from before the agent's first decision, which its first step returns."""
-        self._opponents_observers = [make_observer(each, preview=True) for each in every]
+        self._seen = make_observer(self.rules, preview=True)
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; games dealt from now on sample from it.
@@ -192,50 +249,26 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             ValueError: if the environment was made without a pool, if the pool would shrink, if a policy cannot be
                 found, or if ``probabilities`` is not a distribution; nothing has changed then.
         """
-        if not self._pooled:
-            raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
-        if len(check_pool(policies)) < len(self.policies):
-            raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
-        given = None if probabilities is None else as_array(probabilities)
-        if given is not None:
-            numbers = given.shape == (len(policies),) and given.dtype.kind in "iuf"
-            if not numbers or not (given >= 0).all() or not np.isclose(given.sum(), 1):
-                raise ValueError(
-                    f"probabilities must be {len(policies)} numbers from 0 on that add up to 1, got {probabilities!r}"
-                )
-            given = given / given.sum()
-        self.policies = [_policy_for(resolve(policy), self.rules) for policy in policies]
-        self._probabilities = given
+        self.opponents.set_pool(policies, probabilities)
 
     def _observing_seats(self) -> Ints:
         return self.seat
 
     def _on_deal(self, rows: Ints) -> None:
-        players = option(self.batch, "num_players")[rows]
-        self.seat[rows] = self.batch.resets[rows] % players if self.fixed_seat is None else self.fixed_seat
-        if self._pooled:
-            drawn = (
-                self.np_random.integers(len(self.policies), size=len(rows))
-                if self._probabilities is None
-                else self.np_random.choice(len(self.policies), len(rows), p=self._probabilities)
-            )
-            self.policy_index[rows] = drawn[:, None]
-        else:
-            after = (np.arange(self.rules.num_players) - self.seat[rows, None]) % players[:, None]
-            self.policy_index[rows] = after - 1  # -1 at the agent's own seat, where it is not read
+        players, fixed = self.rules.num_players, self.opponents.fixed_seat
+        self.seat[rows] = self.batch.resets[rows] % players if fixed is None else fixed
+        self.policy_index[rows] = self.opponents.draw(self.seat[rows], players, self.np_random)
         self.value[rows] = 0.0
         self.pending_reward[rows] = self._opponents_play(rows)[rows]
 
-    def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
+    def _apply_actions(self, actions: Ints, ended: Bools) -> Floats:
         batch = self.batch
-        illegal = batch.over & ~ended
-        rewards = self.pending_reward + self._agent_rewards(batch.step(actions), np.arange(self.num_envs))
+        rewards = self.pending_reward + self._rewards(batch._play_live(batch._all, actions), batch._all)
         self.pending_reward[:] = 0.0
         rewards += self._opponents_play(np.flatnonzero(~batch.over))
-        finished = np.flatnonzero(batch.over & ~ended & ~illegal)
+        finished = np.flatnonzero(batch.over & ~ended)
         if self.reward == "outcome" and len(finished):
-            rewards[finished] = self._agents(end_rewards, batch.totals[finished], finished)
-        rewards[illegal] += self.illegal_reward
+            rewards[finished] = end_rewards(batch.totals[finished])[np.arange(len(finished)), self.seat[finished]]
         self.value += rewards
         return rewards
 
@@ -254,57 +287,40 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             rows = rows[~batch.over[rows] & (batch.mover[rows] != self.seat[rows])]
             if not len(rows):
                 return rewards
-            policies = self.policy_index[rows, batch.mover[rows]]
-            for some, policy, observer, games in self._groups(rows, policies):
+            numbers = self.policy_index[rows, batch.mover[rows]]
+            for number in np.unique(numbers).tolist():
+                own, [policy] = rows[numbers == number], self.opponents.policies[number]
+                games = batch.fork(own)
                 try:
-                    actions = policy(observer.observe_batch(games), games.mask, self.np_random)
-                    gains = batch.step(actions, some)
+                    actions = policy(self._seen.observe_batch(games), games.mask, self.np_random)
+                    gains = batch.step(actions, own)
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
                     batch.forfeit(~batch.over)
-                    if isinstance(error, IllegalAction | NotFiniteError):
-                        raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
+                    _blame(policy, error)
                     raise
-                rewards[some] += self._agent_rewards(gains, some)
+                rewards[own] += self._rewards(gains, own)
 
-    def _groups(self, rows: Ints, policies: Ints) -> Iterator[tuple[Ints, Policy, Observer, Batch]]:
-        """Yield rows by policy and rules: with policy, observer and copies."""
-        for index in np.unique(policies):
-            own, policy = rows[policies == index], self.policies[index]
-            for number, here, part, places in split(self.batch, own):
-                each = policy[number] if isinstance(self.rules, SeveralRules) else policy
-                yield own[here], each, self._opponents_observers[number], part.fork(places)
-
-    def _limits(self, games: Batch) -> dict[str, tuple[Any, Any]]:
-        return {"seat": (0, option(games, "num_players") - 1), "policy_index": (-1, len(self.policies) - 1)}
-
-    def _agent_rewards(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
+    def _rewards(self, gains: Ints, rows: Ints) -> Floats:
         """Return the agents' rewards for gains int64 [n, P] in these rows: float64 [n]."""
-        return self._agents(partial(step_rewards, self.reward), gains, rows)
+        return step_rewards(self.reward, gains)[np.arange(len(rows)), self.seat[rows]]
 
-    def _agents(self, rewards: Any, points: Ints, rows: Ints) -> npt.NDArray[np.float64]:
-        """Return the agents' rewards in these rows, float64 [n].
-
-        Args:
-            rewards: function from the points of all seats to their rewards.
-            points: int64 [n, P].
-            rows: int64 [n].
-        """
-        players = option(self.batch, "num_players")[rows]
-        return by_players(rewards, points, players)[np.arange(len(rows)), self.seat[rows]]
+    def _limits(self) -> dict[str, tuple[Any, Any]]:
+        return {
+            "seat": (0, self.rules.num_players - 1),
+            "policy_index": (-1, len(self.opponents.policies) - 1),
+        }
 
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
-        batch, each, seats = self.batch, np.arange(len(rows)), np.arange(self.rules.num_players)
-        players = option(batch, "num_players")[rows]
-        turns = (self.seat[rows, None] + seats) % players[:, None]
-        totals = np.where(seats < players[:, None], np.take_along_axis(batch.totals[rows], turns, axis=1), 0)
-        played = batch.ply[rows] == option(batch, "num_plays")[rows]  # the agent forfeited the others
-        opponent = {"opponent": self.policy_index[rows, 0]} if self._pooled else {}
+        batch, players = self.batch, self.rules.num_players
+        turns = (self.seat[rows, None] + np.arange(players)) % players
+        totals = np.take_along_axis(batch.totals[rows], turns, axis=1)
+        opponent = {"opponent": self.policy_index[rows, 0]} if self.opponents.pooled else {}
         return {
-            "score": totals[each, 0],
+            "score": totals[:, 0],
             "value": self.value[rows],
             "totals": totals,
-            "win": np.where(played, by_players(win_shares, totals, players)[:, 0], 0.0),
+            "win": win_shares(totals)[:, 0],
             "seat": self.seat[rows],
             "seed": batch.seed[rows],
             "game": batch.game[rows],
@@ -312,17 +328,17 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         }
 
 
-def _policy_for(agent: Agent, rules: Any) -> Any:
-    """Return the policy of an agent, or a tuple for several rules."""
-    if not isinstance(rules, SeveralRules):
+def _blame(policy: Policy, error: BaseException) -> None:
+    """Raise a `RuntimeError` that names the opponent, if the error is an illegal action or a number that is none."""
+    if isinstance(error, IllegalAction | NotFiniteError):
+        raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
+
+
+def _policy_for(agent: Agent, rules: BaseRules) -> Policy:
+    try:
         return policy_for(agent, rules)
-    policies = []
-    for each in rules:
-        try:
-            policies.append(policy_for(agent, each))
-        except ValueError as error:
-            raise ValueError(f"{error}; leave {heading(each)!r} out of rules=, or choose other opponents") from error
-    return tuple(policies)
+    except ValueError as error:
+        raise ValueError(f"{error}; leave {heading(rules)!r} out of rules=, or choose other opponents") from error
 
 
 def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
@@ -336,16 +352,24 @@ def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
     return pool
 
 
-_SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=("num_envs", "autoreset_mode", "copy", "render_mode"))
+make_vs_opponents_vec = partial(make_vector_env, VsOpponentsVectorEnv)
+"""Make a `VsOpponentsVectorEnv`, or one for each of a list of rules side by side."""
+
+_VECTOR_ALONE = ("num_envs", "autoreset_mode", "copy", "render_mode", "given_deals", "max_episode_steps")
+_SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=_VECTOR_ALONE)
 
 
 class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
+    With a list of rules each game draws its own by its seed; ``options={"rules": rules}`` chooses them. A given deal
+    needs its rules.
+
     Args:
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None, as in
             `quincunx_env.envs.solitaire.SolitaireEnv`.
-        options: options of `VsOpponentsVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
+        options: options of `VsOpponentsVectorEnv`, except ``num_envs``, ``autoreset_mode``, ``copy``, ``given_deals``
+            and ``max_episode_steps``.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -353,20 +377,33 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     @with_options(*_SINGLE_GAME_OPTIONS, of_game=True)
     def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
-        self.envs = VsOpponentsVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)
+        chosen = {each.name: options.pop(each.name, each.default) for each in _SINGLE_GAME_OPTIONS}
+        check_option("reward", chosen["reward"], *REWARDS)
+        self.rules = one_or_several(
+            lambda one, single: make_rules(chosen["game"], one, **single), chosen["rules"], options
+        )
+        self.opponents = Opponents(self.rules, chosen["opponents"], chosen["pool"], chosen["seat"])
+        encoding = ("observation", "preview", "actions", "mask_in", "illegal")
+        self._codecs = make_codecs(self.rules, **{name: chosen[name] for name in encoding})
+        self.codec = self._codecs[0]
+        """Codec of the current game. With several rules all codecs have the same spaces."""
+        self.observer = self.codec.observer
+        self.observation_space = self.codec.observation_space()
+        self.action_space = self.codec.action_space()
         self.metadata = dict(self.metadata)
-        self.rules = self.envs.rules
-        self.observer = self.envs.observer
+        self.reward = chosen["reward"]
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
-        self.observation_space = self.envs.single_observation_space
-        self.action_space = self.envs.single_action_space
+        self._deals = DealSequence()
+        self._seen = [make_observer(each, preview=True) for each in self.opponents.rules]
+        self.seat, self._value, self._pending_reward = 0, 0.0, 0.0
+        self._policy_index: list[int] = []
 
-    # Gymnasium's generator and its seed are those of the opponents.
-    _np_random = delegate("envs", "_np_random")
-    _np_random_seed = delegate("envs", "_np_random_seed")
+    def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
+        """Replace the pool; see `VsOpponentsVectorEnv.set_pool`."""
+        self.opponents.set_pool(policies, probabilities)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Deal a game, and play up to the agent's first turn.
 
         Args:
@@ -380,44 +417,137 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
-        chosen = reset_options(options, "deal", *(["rules"] if isinstance(self.rules, SeveralRules) else []))
-        seed = None if seed is None else check_seed(seed)
-        given = {name: [value] for name, value in chosen.items() if value is not None}
-        observation, info = self.envs.reset(seed=seed, options=given)
-        self._update_window()
-        return self._single(observation), self._single_info(info)
+        rules = self.rules
+        chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
+        if isinstance(rules, SeveralRules):
+            rules.check_deals(chosen.get("deal"), chosen.get("rules"))
+            rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
+        given = given_game(rules, chosen.get("deal"))
+        seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
+        game = self._deals.deal(rules, seed, given)
+        super().reset(seed=seed)
+        players, fixed = game.rules.num_players, self.opponents.fixed_seat
+        self.seat = self._deals.resets % players if fixed is None else fixed
+        [self._policy_index] = self.opponents.draw(np.array([self.seat]), players, self.np_random).tolist()
+        self._value = self._pending_reward = 0.0
+        self._take(game)
+        self._pending_reward = self._opponents_play()
+        self._renderer.moved(self.game)
+        return self._show({})
 
-    def step(self, action: Any) -> tuple[Pieces | Flat, float, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Take an action, and play up to the agent's next turn.
 
         Returns:
             Observation, reward, terminated, truncated (always False) and info.
 
         Raises:
-            IllegalAction: if it is illegal, unless ``illegal="lose"``; nothing has changed then.
+            IllegalAction: if it is illegal; nothing has changed then.
             RuntimeError: if an action of an opponent is illegal.
             ResetNeeded: before the first reset and after the end of a game, or an error of an opponent.
         """
-        observation, rewards, terminated, _, info = self.envs.step([action])
-        self._update_window()
-        return self._single(observation), float(rewards[0]), bool(terminated[0]), False, self._single_info(info)
+        game = self.game
+        if game.over:
+            raise ResetNeeded("the game is over: call reset() before the next step()")
+        try:
+            gains = game.step(self.codec.decode_action(action, game))
+        except IllegalAction as error:
+            raise self.codec.with_remedy(error) from None
+        reward = self._pending_reward + self._reward_of(gains)
+        self._pending_reward = 0.0
+        reward += self._opponents_play()
+        info: Info = {}
+        if game.over:
+            reward, info = self._end(reward)
+        self._value += reward
+        self._renderer.moved(game)
+        shown, info = self._show(info)
+        return shown, reward, game.over, False, info
 
-    @staticmethod
-    def _single(observation: Pieces | Flat) -> Pieces | Flat:
-        if isinstance(observation, np.ndarray):
-            return np.asarray(observation[0])
-        return {name: piece[0] for name, piece in observation.items()}
+    def _take(self, game: Game) -> None:
+        """Go on with a game, dealt or restored."""
+        self._game = game
+        if isinstance(self.rules, SeveralRules):
+            self.codec = self._codecs[self._index]
 
-    @staticmethod
-    def _single_info(info: Info) -> Info:
-        single = {name: value[0] for name, value in info.items() if not name.startswith("_")}
-        return {name: value if value.ndim else value.item() for name, value in single.items()}
+    @property
+    def _index(self) -> int:
+        """Index of the rules of the game."""
+        index: int = self.opponents.rules.index(self.game.rules)
+        return index
 
-    def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot, as arrays by name, for `set_state`."""
-        return self.envs.get_state()
+    def _opponents_play(self) -> float:
+        """Let the opponents play until the agent's turn; return the agent's reward for their plays."""
+        game, reward, index = self.game, 0.0, self._index
+        while not game.over and game.mover != self.seat:
+            policy, seen = self.opponents.policies[self._policy_index[game.mover]][index], self._seen[index]
+            observation = {name: piece[None] for name, piece in seen.observe(game, game.mover).items()}
+            try:
+                [action] = policy(observation, seen.mask(game).view(np.bool_)[None], self.np_random)
+                reward += self._reward_of(game.step(action))
+            except BaseException as error:
+                self._game = None  # an action of the agent is taken that no opponent has answered
+                _blame(policy, error)
+                raise
+        return reward
 
-    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
+    def _reward_of(self, gains: list[int]) -> float:
+        """Return the agent's reward for gains of all seats."""
+        if self.reward == "outcome":
+            return 0.0
+        return float(margin(gains)[self.seat] if self.reward == "margin" else gains[self.seat])
+
+    def _end(self, reward: float) -> tuple[float, Info]:
+        """Return the last reward of a game, and the entries of its last info."""
+        game, seat = self.game, self.seat
+        if self.reward == "outcome":
+            reward = float(outcome(game.totals)[seat])
+        totals = np.array(game.totals[seat:] + game.totals[:seat])
+        info: Info = {"score": game.totals[seat], "value": self._value + reward, "totals": totals}
+        info |= {"win": float(win_shares(totals)[0]), "seat": seat}
+        info["seed"], info["game"] = self._deals.name
+        return reward, info | ({"opponent": self._policy_index[0]} if self.opponents.pooled else {})
+
+    def forfeit(self, reward: float) -> tuple[float, Info]:
+        """Lose the game; return the last reward, with ``reward`` added, and the entries of the last info."""
+        self.game.forfeit()
+        reward += self._pending_reward
+        _, info = self._end(reward)
+        self._pending_reward = 0.0
+        self._value += reward
+        return reward, info | {"value": self._value, "win": 0.0}
+
+    def _show(self, info: Info) -> tuple[Observation, Info]:
+        """Return observation and info, with the mask where ``mask_in`` says."""
+        codec, game = self.codec, self.game
+        mask = self._mask()
+        if not codec.mask_in_obs:
+            info["action_mask"] = mask
+        if isinstance(self.rules, SeveralRules):
+            info["rules"] = self._index
+        return codec.with_mask(codec.observe(game, self.seat), mask), info
+
+    def _mask(self) -> npt.NDArray[np.int8]:
+        return self.codec.mask(self.game)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
+        return self._mask().view(np.bool_)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return a snapshot for `set_state`. It includes the sequence of deals and the generator, but no policy."""
+        return {
+            "game": self.game.copy(),
+            "deals": replace(self._deals),
+            "value": self._value,
+            "pending_reward": self._pending_reward,
+            "seat": self.seat,
+            "policy_index": self._policy_index[:],
+            "np_random": self.np_random.bit_generator.state,
+            "np_random_seed": self.np_random_seed,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
         """Restore a snapshot of this or another environment.
 
         Rules and opponents must be the same. The snapshot stays usable. A new environment of ``gymnasium.make`` needs a
@@ -426,22 +556,26 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
-        self.envs.set_state(state)
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
-        mask: npt.NDArray[np.bool_] = self.envs.action_masks()[0]
-        return mask
-
-    def _update_window(self) -> None:
-        if self.render_mode == "human":
-            self._renderer.moved(self.game)
-
-    @property
-    def game(self) -> Game:
-        """A copy of the game in progress, in the plain engine.
-
-        Raises:
-            ResetNeeded: before the first reset.
-        """
-        return self.envs.to_game(0)
+        check_snapshot(
+            state, self.rules, "value", "pending_reward", "seat", "policy_index", "np_random", "np_random_seed"
+        )
+        for name in ("value", "pending_reward"):
+            check_finite(name, state[name])
+        players = state["game"].rules.num_players
+        seat = check_integer("seat of the snapshot", state["seat"], 0, players - 1)
+        indices = state["policy_index"]
+        if not isinstance(indices, list) or len(indices) != players:
+            raise ValueError(f"policy_index of the snapshot must be a list of {players}, got {indices!r:.60}")
+        indices = [
+            check_integer("policy_index of the snapshot", each, -1, len(self.opponents.policies) - 1)
+            for each in indices
+        ]
+        if not state["game"].over and state["game"].mover != seat:
+            raise ValueError(f"invalid snapshot: seat {state['game'].mover} is to move, the agent has seat {seat}")
+        seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
+        set_generator(self.np_random, state["np_random"])
+        self._np_random_seed = seed
+        self.seat, self._policy_index = seat, indices
+        self._value, self._pending_reward = state["value"], state["pending_reward"]
+        self._deals = replace(state["deals"])
+        self._take(state["game"].copy())

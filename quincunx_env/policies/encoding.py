@@ -20,15 +20,15 @@ class Encoding:
     All but ``observation`` have the environments' defaults.
     """
 
-    observation: Literal["pieces", "flat", "float32"] | None = None
+    observation: Literal["pieces", "vector"] | None = None
     """models without a JSON file beside them: option of the environment in training"""
-    actions: Literal["joint", "hand", "factored"] = "joint"
+    actions: Literal["joint", "hand"] = "joint"
     """models without a JSON file, as the next three"""
     preview: bool = False
     """environment with the preview"""
     padded: bool = False
-    """environment with padded observations"""
-    mask_in: Literal["info", "obs", "both"] = "info"
+    """environment with a list of rules"""
+    mask_in: Literal["info", "obs"] = "info"
     """place of the mask"""
 
 

@@ -338,8 +338,13 @@ class Batch(BaseBatch[Rules, Game]):
             else:
                 plays[block].reshape(-1)[legal] = cells[block].take(rows)
         if rules.simpleton:
-            out[:, rules.num_plays_encoded :] = ((self.pending[:, 0] >= 0) & ~self.over)[:, None]
+            out[:, rules.num_plays_encoded :] = self.announcing[:, None]
         return out
+
+    @property
+    def announcing(self) -> Bools:
+        """Bool [B]: whether an announcement is due."""
+        return (self.pending[:, 0] >= 0) & ~self.over
 
     # --- State -------------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import Bools, Ints, Words, unpack
+from quincunx_env.core.arrays import Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.encoding import Each, Features, HandPlaces, Piece, Scaled, one_hot
+from quincunx_env.core.encoding import Each, Features, HandPlaces, Piece, Scaled, one_hot, without
 from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pieces, batch_from_seat, from_seat
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS, RANKS, SUITS
@@ -21,8 +21,6 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import PLAY_POINTS_MAX, PLAY_POINTS_MIN, Rules
 from quincunx_env.quincunx.scoring import POINTS_LIMIT
-
-_ONLY_ROW = np.zeros(1, np.int64)
 
 SPARE_PLACES = 2
 """Places of a hand beyond the cards dealt: longer hands are rare, and cards beyond wait for a place."""
@@ -53,7 +51,6 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def __init__(self, rules: Rules, preview: bool = False) -> None:
         super().__init__(rules, preview)
         self._values = play_values(rules)
-        self.factors = None if rules.simpleton else (rules.num_cards, rules.num_cells)
 
     def make_batch(self, num_games: int) -> Batch:
         """Make a batch of ``num_games`` games with these rules."""
@@ -129,16 +126,46 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             counts += [(game.mover - seat) % rules.num_players, (game.first - seat) % rules.num_players]
         return counts
 
-    def _preview(self, game: Game, seat: int) -> npt.NDArray[np.int16]:
+    def parts(self, game: Game, seat: int, by_place: bool) -> dict[str, Any]:
+        """Return the parts of a seat's vector of one game; see `BaseObserver.parts`."""
+        return self._parts(game, seat, self.places if by_place else None)
+
+    def _parts(self, game: Game, seat: int, places: HandPlaces | None) -> dict[str, Any]:
+        """Do `parts`, by the places of a hand or by card."""
+        hand = game.hands[seat]
+        parts: dict[str, Any] = {
+            "board": game.board[:-1],
+            "order": game.order[:-1],
+            "hand": hand,
+            "counts": self._count(game, seat),
+        }
+        if self.rules.simpleton:
+            parts["pending"] = game.pending or (EMPTY, EMPTY)
+        if places is None:
+            return parts | ({"preview": self._preview(game, seat)} if self.preview else {})
+        cards = places.sorted_cards(hand)
+        rest, shown = bytearray(len(hand)), cards[: places.places]
+        for card in cards[places.places :]:
+            rest[card] = 1
+        parts |= {"hand": shown + [EMPTY] * (places.places - len(shown)), "rest": rest}
+        if self.preview:
+            parts["preview"] = self._preview(game, seat, shown, places.places)
+        return parts
+
+    def _preview(
+        self, game: Game, seat: int, placed: list[int] | None = None, places: int = 0
+    ) -> npt.NDArray[np.int16]:
+        """Return points and draws of every legal play, int16 [cards or places, cells, 2]. ``placed`` are the cards."""
         rules = self.rules
-        preview = np.zeros((rules.num_cards, rules.num_cells, 2), np.int16)
+        preview = np.zeros((rules.num_cards if placed is None else places, rules.num_cells, 2), np.int16)
         if game.pending:
-            preview[game.pending] = game._value(*game.pending)
-        elif seat == game.mover:
-            cards, cells = np.array(game.legal_cards()), np.array(game.legal_cells())
-            if len(cells):
-                cards, board = cards[:, None], np.frombuffer(game.board, np.int8)[None]
-                preview[cards, cells] = self._values.plays(board, _ONLY_ROW, cards, cells)
+            card, cell = game.pending
+            preview[card if placed is None else 0, cell] = game._value(card, cell)
+        elif seat == game.mover and not game.over:
+            cards = list(game._held(seat)) if placed is None else placed
+            preview[cards if placed is None else slice(len(cards))] = self._values.one_game(
+                game.board, cards, game.legal
+            )
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------
@@ -146,19 +173,43 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
         """Return observations of one seat of each game, [B, ...]. See `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
+        hands, pieces = self._public_batch(batch, seats, copy)
+        pieces["hand"] = unpack(hands[:, None], self.rules.num_cards).view(np.int8)
+        if self.preview:
+            pieces["preview"] = self._preview_batch(batch, seats)
+        return {piece.name: pieces[piece.name] for piece in self.pieces}
+
+    def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
+        """Return the parts, by place, of vectors of one seat of each game; see `BaseObserver.parts_batch`."""
+        hands, parts = self._public_batch(batch, seats, copy=False)
+        return parts | self.placed_batch(batch, seats, hands, self.places)
+
+    def placed_batch(self, batch: Batch, seats: Ints, hands: Words, places: HandPlaces) -> Pieces:
+        """Return the parts that show the hands, uint64 [B], by place."""
+        cards = places.cards(hands)
+        parts: Pieces = {"hand": cards, "rest": unpack(hands[:, None], self.rules.num_cards).view(np.int8)}
+        parts["rest"] = without(parts["rest"], cards)
+        if self.preview:
+            legal = batch.cell_mask
+            legal[seats != batch.mover] = False
+            parts["preview"] = self._values.placed_plays(batch.board, cards, legal)
+            if self.rules.simpleton:
+                rows, cells, values = self._pending_values(batch)
+                parts["preview"][rows, 0, cells] = values
+        return parts
+
+    def _public_batch(self, batch: Batch, seats: Ints, copy: bool) -> tuple[Words, Pieces]:
+        """Return the hands of the observing seats, uint64 [B], and the pieces that do not show them."""
         board, order = batch.board[:, :-1], batch.order[:, :-1]
         hands, *points = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
         pieces: Pieces = {
             "board": board.copy() if copy else board,
             "order": order.copy() if copy else order,
-            "hand": unpack(hands[0][:, None], self.rules.num_cards).view(np.int8),
             "counts": self._count_batch(batch, seats, hands, *points),
         }
         if self.rules.simpleton:
             pieces["pending"] = batch.pending.astype(np.int8)
-        if self.preview:
-            pieces["preview"] = self._preview_batch(batch, seats)
-        return pieces
+        return hands[0], pieces
 
     def _count_batch(
         self, batch: Batch, seats: Ints, hands: list[Words], scores: list[Ints], totals: list[Ints]
@@ -178,10 +229,15 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         preview = batch.preview()
         preview[seats != batch.mover] = 0
         if self.rules.simpleton:
-            rows = np.flatnonzero(batch.pending[:, 0] >= 0)
-            cards, cells = batch.pending[rows].T
-            preview[rows, cards, cells] = np.stack(batch.value(cards, cells, rows, check=False), axis=1)
+            rows, cells, values = self._pending_values(batch)
+            preview[rows, batch.pending[rows, 0], cells] = values
         return preview
+
+    def _pending_values(self, batch: Batch) -> tuple[Ints, Ints, Ints]:
+        """Return rows and cells of pending plays, int64 [n], and their points and draws, int64 [n, 2]."""
+        rows = np.flatnonzero(batch.pending[:, 0] >= 0)
+        cards, cells = batch.pending[rows].T
+        return rows, cells, np.stack(batch.value(cards, cells, rows, check=False), axis=1)
 
     # --- Masks -------------------------------------------------------------------------------------------------------
 
@@ -197,14 +253,13 @@ class Observer(BaseObserver[Rules, Game, Batch]):
                 mask[first : first + cells] = legal
         return np.frombuffer(mask, np.int8)
 
-    def factored_mask(self, game: Game) -> Mask:
-        """Return legal cards and legal cells, int8 [cards + cells]."""
-        mask = np.frombuffer(game.hands[game.mover] + game.legal, np.int8).copy()
-        return np.zeros_like(mask) if game.over or game.pending else mask
+    def legal_cells(self, game: Game) -> bytes:
+        """Return 1 for each legal cell; see `BaseObserver.legal_cells`."""
+        return b"" if game.over or game.pending else bytes(game.legal)
 
-    def factored_mask_batch(self, batch: Batch) -> Bools:
-        """Return legal cards and cells of each game, bool [B, cards + cells]."""
-        return np.concatenate([batch.card_mask, batch.cell_mask], axis=1)
+    def announcing(self, game: Game) -> bool:
+        """Return whether an announcement is due."""
+        return game.pending is not None and not game.over
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 

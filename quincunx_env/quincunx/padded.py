@@ -41,16 +41,13 @@ class PaddedObserver(Observer):
     Args:
         rules: options of the game.
         preview: add the piece ``preview``: points and draws of every legal play.
-        rules_in_obs: False leaves the piece ``form`` out.
     """
 
-    def __init__(self, rules: Rules, preview: bool = False, rules_in_obs: bool = True) -> None:
-        self._rules_in_obs = rules_in_obs
+    def __init__(self, rules: Rules, preview: bool = False) -> None:
         self._unpadded = Observer(rules, preview)
         self._widest = Observer(WIDEST, preview)
         super().__init__(rules, preview)
         self.num_actions = WIDEST.num_actions
-        self.factors = None if rules.simpleton else (WIDEST.num_cards, WIDEST.num_cells)
         margin = (WIDEST.grid.side - rules.grid.side) // 2
         places = (rules.grid.place(cell) for cell in range(rules.num_cells))
         self._cells = np.array([WIDEST.grid.cell((row + margin, column + margin)) for row, column in places])
@@ -86,12 +83,12 @@ class PaddedObserver(Observer):
                 NO_CELL,
             ),
         )
-        return (*pieces.values(), form) if self._rules_in_obs else tuple(pieces.values())
+        return (*pieces.values(), form)
 
     @cached_property
     def places(self) -> HandPlaces:
         """The places of the longest hand dealt, and the spare ones."""
-        longest, order = max(setup.hand for setup in SETUPS.values()), self._widest.places.order.tolist()
+        longest, order = max(setup.hand for setup in SETUPS.values()), self._widest.places.order
         return HandPlaces(order, longest + SPARE_PLACES, WIDEST.num_cells, self.num_actions)
 
     # --- Observations ------------------------------------------------------------------------------------------------
@@ -105,24 +102,38 @@ class PaddedObserver(Observer):
         """Return observations of one seat of each game, [B, ...]. They are padded pieces (new arrays)."""
         return self.pad(self._unpadded.observe_batch(batch, seats, copy=False))
 
+    def parts(self, game: Game, seat: int, by_place: bool) -> dict[str, Any]:
+        """Return the parts of a seat's vector of one game; see `BaseObserver.parts`."""
+        parts = self._unpadded._parts(game, seat, self.places if by_place else None)
+        padded = self.pad({name: np.asarray(part)[None] for name, part in parts.items()})
+        return {name: part[0] if name == "preview" else part[0].tolist() for name, part in padded.items()}
+
+    def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
+        """Return the parts, by place, of vectors of one seat of each game; see `BaseObserver.parts_batch`."""
+        hands, parts = self._unpadded._public_batch(batch, seats, copy=False)
+        return self.pad(parts | self._unpadded.placed_batch(batch, seats, hands, self.places))
+
     def pad(self, pieces: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
-        """Pad pieces of the unpadded observer, [n, ...] each."""
-        n, cards = len(pieces["board"]), self.rules.num_cards
+        """Pad pieces of the unpadded observer, or the parts of its vectors by place, [n, ...] each."""
+        n, cards, by_place = len(pieces["board"]), self.rules.num_cards, "rest" in pieces
         empty = {"board": NO_CELL, "order": -1, "pending": -1}
         padded: Pieces = {
             piece.name: np.full((n, *piece.shape), empty.get(piece.name, 0), piece.dtype) for piece in self.pieces
         }
         for name in ("board", "order"):
             padded[name][:, self._cells] = pieces[name]
-        padded["hand"][:, :cards] = pieces["hand"]
         padded["counts"][:, self._filled] = pieces["counts"][:, self._source]
-        if "form" in padded:
-            padded["form"][:] = self._form
+        padded["form"][:] = self._form
         if "pending" in pieces:
             card, cell = pieces["pending"].T
             padded["pending"][:] = np.stack([card, np.where(card < 0, -1, self._cells[cell])], axis=1)
+        padded["hand"][:, :cards] = pieces["rest" if by_place else "hand"]
+        if by_place:
+            padded["rest"], padded["hand"] = padded["hand"], pieces["hand"]
         if self.preview:
-            padded["preview"][:, :cards, self._cells] = pieces["preview"]
+            if by_place:
+                padded["preview"] = np.zeros((n, self.places.places, WIDEST.num_cells, 2), np.int16)
+            padded["preview"][:, : pieces["preview"].shape[1], self._cells] = pieces["preview"]
         return padded
 
     def to_unpadded(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
@@ -134,7 +145,7 @@ class PaddedObserver(Observer):
             ValueError: if this observer did not make the observation.
         """
         _, padded = super().to_unpadded(observation)
-        if "form" in padded and (padded["form"] != self._form).any():
+        if (padded["form"] != self._form).any():
             raise ValueError(f"this observation is of other rules than {self.rules}")
         pieces = {piece.name: padded[piece.name] for piece in self._unpadded.pieces}
         pieces["board"], pieces["order"] = padded["board"][self._cells], padded["order"][self._cells]
@@ -180,20 +191,20 @@ class PaddedObserver(Observer):
         padded[:, self._actions] = mask
         return padded
 
-    def factored_mask(self, game: Game) -> Mask:
-        """Return legal cards and legal cells, int8 [41 + 81]."""
-        mask = np.zeros(WIDEST.num_cards + WIDEST.num_cells, np.int8)
-        mask[self._factor_places()] = self._unpadded.factored_mask(game)
-        return mask
+    def legal_cells(self, game: Game) -> bytes:
+        """Return 1 for each legal cell among the 81; see `BaseObserver.legal_cells`."""
+        if not (legal := self._unpadded.legal_cells(game)):
+            return b""
+        cells = bytearray(WIDEST.num_cells)
+        for cell, at in zip(legal, self._cells.tolist(), strict=True):
+            cells[at] = cell
+        return bytes(cells)
 
-    def factored_mask_batch(self, batch: Batch) -> Bools:
-        """Return legal cards and cells of each game, bool [B, 41 + 81]."""
-        mask = np.zeros((batch.num_games, WIDEST.num_cards + WIDEST.num_cells), np.bool_)
-        mask[:, self._factor_places()] = self._unpadded.factored_mask_batch(batch)
+    def cell_mask(self, batch: Batch) -> Bools:
+        """Return the legal cells of each game, bool [B, 81]."""
+        mask = np.zeros((batch.num_games, WIDEST.num_cells), np.bool_)
+        mask[:, self._cells] = batch.cell_mask
         return mask
-
-    def _factor_places(self) -> Ints:
-        return np.concatenate([np.arange(self.rules.num_cards), WIDEST.num_cards + self._cells])
 
     def to_engine(self, actions: Ints) -> Ints:
         """Convert padded actions to the engines', int64 [n] -> int64 [n]. Actions unknown to the engines become -1."""

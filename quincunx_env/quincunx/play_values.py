@@ -13,6 +13,8 @@ cell contributes its weight times the number of its card or rank, 0 where there 
 Axes: B games, C cells, K cards.
 """
 
+from array import array
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -51,6 +53,12 @@ class PlayValues:
         self._around, weights, self._tables = _tables(rules)
         self._columns = np.flatnonzero(weights.any(axis=0))
         self._weights = weights[:, self._columns]
+        # All tables in one, [words], and the index of the first word of each, [tables, 1].
+        distinct = list({id(table): table for table in self._tables}.values())
+        firsts = np.cumsum([0, *(table.size for table in distinct)])
+        at = {id(table): first for table, first in zip(distinct, firsts.tolist(), strict=False)}
+        self._words = np.concatenate([table.reshape(-1) for table in distinct])
+        self._first_words = np.array([[at[id(table)]] for table in self._tables])
         # [neighbours]: number of the rank from 1 on, 0 for none.
         orders = [scoring.rank_order(card, rules.ranks) for card in (EMPTY, *range(len(CARDS)))]
         self._ranks = np.array([0 if order is None else order + 1 for order in orders], np.int8)
@@ -136,20 +144,76 @@ class PlayValues:
             hands: uint64 [B], bits of the cards. A hand is not empty where a cell is legal; else card 0 is valued.
             cells: bool [B, C], the legal cells, which are empty.
         """
-        games, num_cells, num_cards = *cells.shape, self.rules.num_cards
-        values = np.zeros((games, num_cards, num_cells, 2), np.int16)
-        by_play = values.view(np.int32).reshape(-1)
         slots = _slots(hands)
+        return self._plays_of(board, slots, slots, self.rules.num_cards, cells)
+
+    def placed_plays(self, board: Boards, cards: Ints, cells: Bools) -> Values:
+        """Return points and draws of every legal play, by place of the hand, int16 [B, places, C, 2].
+
+        Other entries are 0. Arguments are as for `legal_plays`.
+
+        Args:
+            board: int8 [B, C + 1].
+            cards: int64 [B, places], the card at each place, -1 after the last one.
+            cells: bool [B, C].
+        """
+        held = cards.T[: int((cards != EMPTY).sum(axis=1).max(initial=0))]
+        places = np.where(held == EMPTY, 0, np.arange(len(held))[:, None])  # empty places repeat the first one
+        return self._plays_of(board, np.where(held == EMPTY, held[:1], held), places, cards.shape[1], cells)
+
+    def _plays_of(self, board: Boards, slots: Ints, entries: Ints, num_entries: int, cells: Bools) -> Values:
+        """Return points and draws of the cards in slots, int16 [B, num_entries, C, 2].
+
+        Args:
+            board: int8 [B, C + 1].
+            slots: int64 [slots, B], cards; of each game at least one.
+            entries: int64 [slots, B], for each the number of its entry.
+            num_entries: number of entries.
+            cells: bool [B, C], the legal cells, which are empty.
+        """
+        games, num_cells = cells.shape
+        values = np.zeros((games, num_entries, num_cells, 2), np.int16)
+        by_play = values.view(np.int32).reshape(-1)
         for start in range(0, games, _CHUNK):
             at = np.flatnonzero(cells[start : start + _CHUNK])
             at += start * num_cells
             row = at // num_cells
             cell = at - row * num_cells
-            cards = slots.take(row, axis=1)
-            made = self.plays(board, row, cards, cell)
-            cards *= num_cells
-            cards += row * (num_cards * num_cells) + cell
-            by_play[cards] = made.view(np.int32)[..., 0]
+            made = self.plays(board, row, slots.take(row, axis=1), cell)
+            index = entries.take(row, axis=1)
+            index *= num_cells
+            index += row * (num_entries * num_cells) + cell
+            by_play[index] = made.view(np.int32)[..., 0]
+        return values
+
+    def one_game(self, board: "array[int]", cards: Sequence[int], legal: bytearray) -> Values:
+        """Return points and draws of cards in the legal cells of one game, int16 [n, C, 2]. Other entries are 0.
+
+        Args:
+            board: card id or `EMPTY` by cell, as `quincunx_env.quincunx.game.Game.board`.
+            cards: n cards.
+            legal: 1 for each legal cell, as `quincunx_env.quincunx.game.Game.legal`; they are empty.
+        """
+        laid = np.frombuffer(board, np.int8)
+        near = laid.take(self._around)
+        near += 1
+        if self._columns[-1] >= len(near):
+            near = np.concatenate([near, self._ranks.take(near)])[self._columns]
+        entries = (self._weights @ near.astype(np.float32)).astype(np.int64)
+        entries *= self.rules.num_cards
+        entries += self._first_words
+        own = np.array(cards)
+        index = entries[:, None] + own[:, None]
+        words = self._words.take(index).view(np.int16).reshape(len(entries), len(own), -1, 2)
+        values: Values = np.add.reduce(words, axis=0, dtype=np.int16)
+        values *= np.frombuffer(legal, np.int8)[:, None]
+        if len(powered := _power_plays(values)):
+            rows = np.zeros(len(powered), np.int64)
+            self._add_power(values, powered, laid[None], rows, own.take(powered // values.shape[1]))
+        if self.rules.flush:
+            cells = np.flatnonzero(legal)
+            flushes = self._flushes(laid[None], np.zeros(1, np.int64), own[:, None], cells)
+            values[:, cells, 0] += scoring.FLUSH_BONUS * flushes
         return values
 
     def _add_power(self, values: Values, powered: Ints, board: Boards, rows: Ints, cards: Ints) -> None:

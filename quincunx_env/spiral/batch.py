@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import ONE, Bools, Ints, in_range, row_numbers, unpack
+from quincunx_env.core.arrays import ONE, Bools, Ints, Words, in_range, row_numbers, unpack
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
@@ -80,9 +80,16 @@ class Batch(BaseBatch[Rules, Game]):
             self._end_round(rows[full])
         return gains
 
+    def _legal_hands(self) -> Words:
+        return np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
+
+    @property
+    def cell_mask(self) -> Bools:
+        """Whether a card may be played, bool [B, 1]: there is one cell for all of them."""
+        return ~self.over[:, None]
+
     def _mask(self, out: Bools | None = None) -> Bools:
-        hands = np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
-        mask = unpack(hands[:, None], len(CARDS)).view(np.bool_)
+        mask = unpack(self._legal_hands()[:, None], len(CARDS)).view(np.bool_)
         if out is None:
             return mask
         out[:] = mask

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import Ints, unpack
+from quincunx_env.core.arrays import Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.encoding import Features, HandPlaces, Piece, Scaled
 from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pieces, batch_from_seat, from_seat
@@ -78,57 +78,103 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def observe(self, game: Game, seat: int = 0) -> Pieces:
         """Return a seat's observation of one game, as pieces (new arrays)."""
-        counts = [game.ply, *from_seat(game.scores, seat)]
-        if self.rules.num_rounds > 1:
-            counts += [*from_seat(game.totals, seat), game.round]
-        counts += [game.mover ^ seat, game.first ^ seat]
         pieces: Pieces = {
             "board": np.frombuffer(game.board[:], np.int8),
             "hand": np.frombuffer(game.hands[seat][:], np.int8),
-            "counts": np.array(counts, np.int16),
+            "counts": np.array(self._count(game, seat), np.int16),
         }
         if self.preview:
             pieces["preview"] = np.zeros((len(CARDS), 2), np.int16)
             for card in game.legal_cards() if seat == game.mover else ():
-                made = game.score(card)
-                row, column = made.row.points, made.column.points
-                if self.rules.scoring == "play":
-                    pieces["preview"][card] = made.points, 0
-                else:
-                    pieces["preview"][card] = (column, row) if seat == game.dealer else (row, column)
+                pieces["preview"][card] = self._makes(game, seat, card)
         return pieces
+
+    def parts(self, game: Game, seat: int, by_place: bool) -> dict[str, Any]:
+        """Return the parts of a seat's vector of one game; see `BaseObserver.parts`."""
+        if not by_place:
+            return dict(self.observe(game, seat))
+        cards, empty = self.places.sorted_cards(game.hands[seat]), [EMPTY] * HAND
+        parts: dict[str, Any] = {
+            "board": game.board,
+            "hand": (cards + empty)[:HAND],
+            "rest": bytes(len(CARDS)),  # each card has its place
+            "counts": self._count(game, seat),
+        }
+        if self.preview:
+            parts["preview"] = preview = np.zeros((HAND, 2), np.int16)
+            if seat == game.mover and not game.over:
+                preview[: len(cards)] = [self._makes(game, seat, card) for card in cards]
+        return parts
+
+    def _count(self, game: Game, seat: int) -> list[int]:
+        counts = [game.ply, *from_seat(game.scores, seat)]
+        if self.rules.num_rounds > 1:
+            counts += [*from_seat(game.totals, seat), game.round]
+        return [*counts, game.mover ^ seat, game.first ^ seat]
+
+    def _makes(self, game: Game, seat: int, card: int) -> tuple[int, int]:
+        """Return what a card makes for the observer and for the other player."""
+        made = game.score(card)
+        row, column = made.row.points, made.column.points
+        if self.rules.scoring == "play":
+            return made.points, 0
+        return (column, row) if seat == game.dealer else (row, column)
 
     def mask(self, game: Game) -> Mask:
         """Return legal actions, int8 [A], 1 = legal: the mover's hand. It is all 0 when the game is over."""
         return np.zeros(len(CARDS), np.int8) if game.over else np.frombuffer(game.hands[game.mover], np.int8).copy()
+
+    def legal_cells(self, game: Game) -> bytes:
+        """Return 1 for the next cell; see `BaseObserver.legal_cells`."""
+        return b"" if game.over else b"\x01"
 
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
         """Return observations of one seat of each game, [B, ...]. See `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
+        pieces = self._public_batch(batch, seats, copy)
+        hands = unpack(self._hands(batch, seats)[:, None], len(CARDS)).view(np.int8)
+        pieces = {"board": pieces["board"], "hand": hands, "counts": pieces["counts"]}
+        if self.preview:
+            pieces["preview"] = preview = np.zeros((batch.num_games, len(CARDS), 2), np.int16)
+            rows, cards = (batch.mask & (seats == batch.mover)[:, None]).nonzero()
+            preview[rows, cards] = self._makes_batch(batch, rows, cards)
+        return pieces
+
+    def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
+        """Return the parts, by place, of vectors of one seat of each game; see `BaseObserver.parts_batch`."""
+        parts = self._public_batch(batch, seats, copy=False)
+        cards = self.places.cards(self._hands(batch, seats))
+        parts |= {"hand": cards, "rest": np.zeros((batch.num_games, len(CARDS)), np.int8)}  # each card has its place
+        if self.preview:
+            parts["preview"] = preview = np.zeros((batch.num_games, HAND, 2), np.int16)
+            rows, places = ((cards != EMPTY) & (~batch.over & (seats == batch.mover))[:, None]).nonzero()
+            preview[rows, places] = self._makes_batch(batch, rows, cards[rows, places])
+        return parts
+
+    def _public_batch(self, batch: Batch, seats: Ints, copy: bool) -> Pieces:
+        """Return the pieces that do not show the hands."""
         scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
         columns = [batch.ply, *scores]
         if self.rules.num_rounds > 1:
             columns += [*totals, batch.round]
         columns += [batch.mover ^ seats, batch.first ^ seats]
-        hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
-        pieces: Pieces = {
-            "board": batch.board.copy() if copy else batch.board,
-            "hand": unpack(hands[:, None], len(CARDS)).view(np.int8),
-            "counts": np.stack(columns, axis=1, dtype=np.int16),
-        }
-        if self.preview:
-            pieces["preview"] = preview = np.zeros((batch.num_games, len(CARDS), 2), np.int16)
-            rows, cards = (batch.mask & (seats == batch.mover)[:, None]).nonzero()
-            made = batch.value(cards, rows, check=False)
-            if self.rules.scoring == "play":
-                made[:, 0], made[:, 1] = made.sum(axis=1), 0
-            else:
-                dealing = batch.mover[rows] != batch.first[rows]
-                made[dealing] = made[dealing, ::-1]
-            preview[rows, cards] = made
-        return pieces
+        board = batch.board.copy() if copy else batch.board
+        return {"board": board, "counts": np.stack(columns, axis=1, dtype=np.int16)}
+
+    def _hands(self, batch: Batch, seats: Ints) -> Words:
+        return batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
+
+    def _makes_batch(self, batch: Batch, rows: Ints, cards: Ints) -> Ints:
+        """Return what cards of the movers make for them and for the other player, int64 [n, 2]."""
+        made = batch.value(cards, rows, check=False)
+        if self.rules.scoring == "play":
+            made[:, 0], made[:, 1] = made.sum(axis=1), 0
+        else:
+            dealing = batch.mover[rows] != batch.first[rows]
+            made[dealing] = made[dealing, ::-1]
+        return made
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 """Train MaskablePPO on a list of rules, and evaluate it under others.
 
     python -m train.recipes.generalisation combinations
-    python -m train.recipes.generalisation combinations --no-rules-in-obs --seed 1
+    python -m train.recipes.generalisation combinations --no-preview --seed 1
     python -m train.recipes.generalisation combinations --train-on test
 
-Each game draws its rules from the list. The piece ``form`` of an observation says which they are. A run adds its scores
-under all rules of the task to the file ``--out``. Results: docs/generalisation.md.
+Row i plays the rules i mod k of the k rules. The piece ``form`` of an observation says which they are. A run adds its
+scores under all rules of the task to the file ``--out``. Results: docs/generalisation.md.
 """
 
 from dataclasses import dataclass
@@ -37,8 +37,6 @@ class Arguments(CheckedOptions):
     """task of generalisation"""
     train_on: Literal["training", "test"] = "training"
     """rules to train on; test: the upper line of the task"""
-    rules_in_obs: bool = True
-    """show the rules in observations, as the piece form"""
     preview: bool = True
     """show the preview, and act by place of the hand; without it, by card"""
     total_steps: Count = 300_000
@@ -55,8 +53,7 @@ class Arguments(CheckedOptions):
     @property
     def name(self) -> str:
         """Name of the policy in the file of results."""
-        hidden = "" if self.rules_in_obs else "-without-form"
-        return f"{self.task}-{self.train_on}{hidden}{'' if self.preview else '-without-preview'}-{self.seed}"
+        return f"{self.task}-{self.train_on}{'' if self.preview else '-without-preview'}-{self.seed}"
 
 
 def main(arguments: Arguments) -> GeneralisationResult:
@@ -66,7 +63,8 @@ def main(arguments: Arguments) -> GeneralisationResult:
     rules = [each.rules for each in getattr(task, arguments.train_on)]
     options: dict[str, Any] = {
         "rules": rules,
-        **{"observation": "float32", "preview": arguments.preview, "rules_in_obs": arguments.rules_in_obs},
+        "observation": "vector",
+        "preview": arguments.preview,
         "actions": "hand" if arguments.preview else "joint",
     }
     alone = rules[0].num_players == 1
@@ -84,7 +82,7 @@ def main(arguments: Arguments) -> GeneralisationResult:
         seed=arguments.seed,
     )
     model.learn(arguments.total_steps, progress_bar=arguments.progress)
-    agent = PaddedAgent(sb3_agent(model.policy, envs.envs.observer), arguments.preview, arguments.rules_in_obs)
+    agent = PaddedAgent(sb3_agent(model.policy, envs.envs.observer), arguments.preview)
     found = evaluate_generalisation(task.name, agent, deals=arguments.deals, name=arguments.name)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_results(arguments.out, found.results.values())
