@@ -35,7 +35,7 @@ from quincunx_env.envs.options import reset_options
 from quincunx_env.envs.side_by_side import SideBySideVectorEnv
 from quincunx_env.envs.solitaire import make_solitaire_vec
 from quincunx_env.envs.vector import GamesVectorEnv
-from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv, make_vs_opponents_vec
 from quincunx_env.policies.encoding import Encoding, write_options
 from quincunx_env.render import Frame
 from quincunx_env.utils.files import write_atomically
@@ -238,6 +238,8 @@ class VsOpponentsVecEnv(GamesVecEnv):
         num_envs: games played side by side.
         options: options of `VsOpponentsVectorEnv`, except ``autoreset_mode`` and ``copy``.
     """
+
+    envs: VsOpponentsVectorEnv | SideBySideVectorEnv
 
     def __init__(self, num_envs: int, **options: Any) -> None:
         super().__init__(make_vs_opponents_vec(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
