@@ -11,7 +11,7 @@ game is by Chris DeLeo, the Decktet by P.D. Magnus.
 ``Discrete``: action = ``card * cells + cell``. There are 36 cards, 41 with the Excuse or the Pawns, and 25 cells, 81
 with the open start, counted from the top left, row by row: 900 or 2,916 actions, with 41 cards 1,025 or 3,321. With
 Simpleton a turn consists of two decisions of the same player: the play, then the announcement of its points, -64 to
-319, as ``cards * cells + announcement + 64``. With a list of one rules there are 3,705 actions in every variant. With
+319, as ``cards * cells + announcement + 64``. With a list as ``rules=`` there are 3,705 in every variant. With
 ``actions="hand"`` a place in the hand, sorted by rank, stands for the card: ``place * cells + cell``, with two places
 more than cards are dealt.
 

@@ -53,7 +53,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _legal_hands(self) -> Words:
-        """Return the cards that the seats to move may play as bits, uint64 [B]."""
+        """Return the cards that the movers may play, bits uint64 [B]."""
 
     @property
     def announcing(self) -> Bools:
@@ -241,7 +241,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return self._play_live(rows, actions)
 
     def _play_live(self, rows: Ints, actions: Ints) -> Ints:
-        """Do `step` with actions that are legal in the games that are not over."""
+        """Do `step` with actions that are legal where games are in progress."""
         over = self.over[self._at(rows)]
         if not over.any():
             return self._play(rows, actions)
@@ -252,7 +252,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return gains
 
     def _require_legal(self, rows: Ints, actions: Ints) -> None:
-        """Check that the actions are legal in these games; actions of games that are over are not checked.
+        """Check that the actions are legal in games that are not over.
 
         Raises:
             IllegalAction: if one is not, with the reason.

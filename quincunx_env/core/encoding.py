@@ -37,7 +37,7 @@ class Encoding(Protocol):
         """Encode integers ``[n, *shape]`` in ``out``, float32 [n, size]."""
 
     def row(self, values: Any) -> bytes:
-        """Return the inputs of one game, the bytes of float32 [size], of a sequence or an array of integers."""
+        """Return the bytes of float32 [size] of one game's integers."""
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Decode float32 [n, size] to int64 ``[n, *shape]``. This is the inverse of `encode`."""
@@ -367,7 +367,7 @@ class Encoder:
         return vector
 
     def encode_row(self, values: Mapping[str, Any]) -> Floats:
-        """Encode one game: the integers of all parts by name, sequences or arrays -> float32 [size]."""
+        """Encode one game's parts by name, sequences or arrays, as float32 [size]."""
         rows = [part.encoding.row(values[part.name]) for part in self.parts]
         return np.frombuffer(bytearray(b"".join(rows)), np.float32)
 

@@ -111,14 +111,14 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def parts(self, game: AnyGame, seat: int, by_place: bool) -> dict[str, Any]:
-        """Return the parts of a seat's vector of one game, by name: sequences or arrays of integers.
+        """Return the parts of a seat's vector of one game, by name.
 
-        See `Encoder.encode_row`.
+        They are sequences or arrays of integers; see `Encoder.encode_row`.
         """
 
     @abstractmethod
     def parts_batch(self, batch: AnyBatch, seats: Ints) -> Pieces:
-        """Return the parts, by place, of vectors of one seat of each game, [B, ...]. See `Encoder.encode_parts`."""
+        """Return the parts of one seat's vectors by place, [B, ...]; see `Encoder.encode_parts`."""
 
     @abstractmethod
     def mask(self, game: AnyGame) -> Mask:
@@ -200,7 +200,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return self.dict_space()
 
     def table(self) -> str:
-        """Describe the pieces of observations as a Markdown table: piece, shape and dtype, meaning, range."""
+        """Describe the pieces as a Markdown table: shape, dtype, meaning, range."""
         rows = []
         for piece in self.pieces:
             shape, limits = f"{list(piece.shape)} {piece.dtype.__name__}", f"{piece.low} ... {piece.high}"
@@ -225,7 +225,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def legal_cells(self, game: AnyGame) -> bytes:
-        """Return 1 for each cell in which the cards of the hand may be played, by cell; no bytes if none may be."""
+        """Return 1 for each legal cell; no bytes if there is none."""
 
     def announcing(self, game: AnyGame) -> bool:
         """Return whether an announcement is due."""
@@ -243,7 +243,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return np.frombuffer(mask, np.int8)
 
     def joint_action(self, game: AnyGame, action: int) -> int:
-        """Convert an action by place to a joint one; -1 if its place is empty."""
+        """Convert an action by place to a joint one. An empty place gives -1."""
         places = self.places
         place, cell = divmod(action, places.cells)
         if place >= places.places:
@@ -267,7 +267,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
     def vector(self, game: AnyGame, seat: int, by_place: bool) -> Vector:
-        """Return a seat's observation of one game as a vector, float32 [size]; see `encoder`."""
+        """Return a seat's vector of one game, float32 [size]; see `encoder`."""
         return self._encoders[by_place].encode_row(self.parts(game, seat, by_place))
 
     def vector_batch(self, batch: AnyBatch, seats: Ints | None, by_place: bool) -> Vector:

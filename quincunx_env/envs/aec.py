@@ -15,12 +15,11 @@ from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Mask, Vector
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
-from quincunx_env.envs.codec import make_codecs
+from quincunx_env.envs.codec import make_codecs, one_rules
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
-from quincunx_env.envs.vector import one_rules
 from quincunx_env.registry import make_rules
 from quincunx_env.render import Renderer
 
@@ -36,7 +35,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ## Observation Space
     A float32 vector from the agent's seat: all that the agent may know, and nothing else, with cards as rank and suits
     and scaled numbers (`quincunx_env.core.encoding`). ``observer.encoder().table()`` lists its slices,
-    ``encoder(by_place=True)`` those of ``actions="hand"``. With ``mask_in="obs"`` a dictionary of ``observation`` and
+    ``encoder(by_place=True)`` is for ``actions="hand"``. With ``mask_in="obs"`` a dictionary of ``observation`` and
     ``action_mask``. ``observe(agent)`` works for every agent at any time.
 
     ## Action Mask

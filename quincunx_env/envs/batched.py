@@ -11,10 +11,9 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import RulesLike, one_or_several
-from quincunx_env.envs.codec import Batch, make_codecs
+from quincunx_env.envs.codec import Batch, make_codecs, one_rules
 from quincunx_env.envs.options import check_option, with_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
-from quincunx_env.envs.vector import one_rules
 from quincunx_env.registry import make_rules
 
 

@@ -87,7 +87,7 @@ class Codec:
         return spaces.Discrete(self.num_actions)
 
     def with_mask(self, observation: Observation, mask: Mask) -> Observation:
-        """Return an observation, of one game or of a batch, with its mask if ``mask_in`` places it there."""
+        """Return observations, of one game or many, with the mask if ``mask_in="obs"``."""
         if not self.mask_in_obs:
             return observation
         pieces: dict[str, Any] = observation if isinstance(observation, dict) else {"observation": observation}
@@ -178,7 +178,7 @@ class Codec:
         return engine
 
     def _to_engine(self, actions: Ints, batch: Batch) -> Ints:
-        """Return the engine's numbers of actions, int64 [n]; -1 where the engine has no such action."""
+        """Return the engine's numbers of actions, int64 [n]. Unknown actions are -1."""
         joint = self.observer.joint_actions(batch, actions) if self.by_place else actions
         return self.observer.to_engine(joint) if self._padded else joint
 
@@ -201,7 +201,7 @@ class Codec:
 
 
 def make_codecs(rules: BaseRules | SeveralRules, **options: Any) -> tuple[Codec, ...]:
-    """Return the codec of games with each of some rules, from the keywords of `Codec`.
+    """Return a codec for each rules, from the keywords of `Codec`.
 
     Observations and actions of a list of rules, even of one, are padded: all codecs have the same spaces.
 
@@ -213,8 +213,25 @@ def make_codecs(rules: BaseRules | SeveralRules, **options: Any) -> tuple[Codec,
     return tuple(Codec(one, padded=several, **options) for one in each)
 
 
+def one_rules(rules: BaseRules | SeveralRules) -> BaseRules | SeveralRules:
+    """Return the rules of an environment whose games have the same ones.
+
+    Raises:
+        ValueError: if they are several.
+    """
+    if isinstance(rules, SeveralRules) and len(rules) > 1:
+        raise ValueError(
+            f"one set of rules is needed here, got {len(rules)}: make an environment for each, or one by "
+            "gymnasium.make_vec, whose rows have different rules"
+        )
+    return rules
+
+
 def _next_legal(actions: Ints, masks: Bools) -> Ints:
-    """Return the next higher legal action of each row, int64 [n], from 0 on after the last. Masks are [n, actions]."""
+    """Return the next higher legal action of each row, int64 [n].
+
+    After the last action it starts again from 0. Masks are [n, actions].
+    """
     later = masks & (np.arange(masks.shape[1]) >= actions[:, None])
     found: Ints = np.where(later.any(axis=1), later.argmax(axis=1), masks.argmax(axis=1))
     return found

@@ -25,7 +25,7 @@ from quincunx_env.render import Frame
 
 
 class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """Games with each of k rules in one vector environment: row i plays rules i mod k.
+    """Vector environment of k rules: row i plays rules i mod k.
 
     Everything else is as in `GamesVectorEnv`. Every info has ``rules``, the index of the rules of each row.
 
@@ -144,7 +144,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         return tuple((shown[row % len(shown)] or ())[row // len(shown)] for row in range(self.num_envs))
 
     def to_game(self, row: int) -> Game:
-        """Copy a row's game into a game of the plain engine; see `GamesVectorEnv.to_game`."""
+        """Copy a row's game into a plain `Game`; see `GamesVectorEnv.to_game`."""
         row = check_integer("row", row, 0, self.num_envs - 1)
         return self.envs[row % len(self.envs)].to_game(row // len(self.envs))
 
@@ -154,7 +154,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
             env.set_pool(*arguments, **options)  # type: ignore[attr-defined]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot of all games for `set_state`; the names begin with the index of the rules."""
+        """Return a snapshot for `set_state`. Names begin with the index of the rules."""
         states = [env.get_state() for env in self.envs]
         return {f"{index}.{name}": array for index, state in enumerate(states) for name, array in state.items()}
 
@@ -179,7 +179,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
 def make_vector_env(
     make: Callable[..., GamesVectorEnv], num_envs: int = 1, *, rules: Any = None, **options: Any
 ) -> GamesVectorEnv | SideBySideVectorEnv:
-    """Make a vector environment; of a list of rules one with an environment for each side by side.
+    """Make a vector environment; a list of rules gives a `SideBySideVectorEnv`.
 
     Args:
         make: class of the vector environment.

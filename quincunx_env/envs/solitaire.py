@@ -17,13 +17,13 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import RulesLike, SeveralRules, choose_rules, one_or_several
-from quincunx_env.envs.codec import Info, make_codecs
+from quincunx_env.envs.codec import Info, make_codecs, one_rules
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.side_by_side import make_vector_env
-from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals, one_rules
+from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
@@ -60,7 +60,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     ``observation="pieces"`` (default): a dictionary of integer arrays; ``print(env.unwrapped.observer.table())`` lists
     names, meanings and ranges. ``observation="vector"``: one float32 vector for neural networks, with cards as rank and
     suits and scaled numbers (`quincunx_env.core.encoding`); ``observer.encoder().table()`` lists its slices,
-    ``encoder(by_place=True)`` those of ``actions="hand"``. ``preview=True`` adds the points and draws of every legal
+    ``encoder(by_place=True)`` is for ``actions="hand"``. ``preview=True`` adds the points and draws of every legal
     play. With ``mask_in="obs"`` the mask is one more entry of the dictionary, ``action_mask``; a vector is then its
     entry ``observation``.
 
@@ -215,13 +215,13 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return codec.with_mask(codec.observe(game), mask), info
 
     def _end(self, game: Game, reward: float) -> tuple[float, Info]:
-        """Return the last reward of a round, and the entries of its last info."""
+        """Return last reward and last info of a round."""
         if game.lost:
             reward = self.lost_value - self._value
         return reward, self._final_values(game, self._value + reward)
 
     def forfeit(self) -> tuple[float, Info]:
-        """Lose the round; return the last reward and the entries of the last info."""
+        """Lose the round; return last reward and last info."""
         self.game.forfeit()
         reward, info = self._end(self.game, 0.0)
         self._value += reward

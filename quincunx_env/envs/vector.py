@@ -18,7 +18,6 @@ from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation, ordered_dict
-from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.codec import Batch, Codec, Info
 from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
@@ -39,20 +38,6 @@ def batched(space: spaces.Space[Any], num_envs: int) -> spaces.Space[Any]:
     return batch_space(space, num_envs)
 
 
-def one_rules(rules: BaseRules | SeveralRules) -> BaseRules | SeveralRules:
-    """Return the rules of an environment whose games have the same ones.
-
-    Raises:
-        ValueError: if they are several.
-    """
-    if isinstance(rules, SeveralRules) and len(rules) > 1:
-        raise ValueError(
-            f"one set of rules is needed here, got {len(rules)}: make an environment for each, or one by "
-            "gymnasium.make_vec, whose rows have different rules"
-        )
-    return rules
-
-
 def check_mask(mask: Any, num_envs: int) -> Bools:
     """Return a ``reset_mask``, bool [num_envs]; None selects all rows.
 
@@ -66,7 +51,7 @@ def check_mask(mask: Any, num_envs: int) -> Bools:
 
 
 def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None] | None:
-    """Return the seed of each row: ``seed + i`` of row i, or one of a sequence, which may be None.
+    """Return the seed of each row: ``seed + i``, or one from a sequence.
 
     Raises:
         ValueError: if a seed is invalid, or if there are not as many as rows.
@@ -292,14 +277,14 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return engine
 
     def _decks_of(self, name: str, deals: GivenDeals) -> Any:
-        """Return given deals as decks, int8 [deals, rounds, cards dealt]; ``name`` is their name in error messages."""
+        """Return given deals as decks, int8 [deals, rounds, cards]. Errors use ``name``."""
         if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
             raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
         parsed = [parse_deals(spec_of(self.rules).Deal, each) for each in deals]
         return self.batch._decks_of(parsed, len(parsed))
 
     def _deal_seeded(self, rows: Ints, seeds: list[int | None] | None, decks: Any) -> None:
-        """Deal new games in `rows`, of which some may have a seed: ``seeds`` has an entry for every row."""
+        """Deal new games in `rows`; ``seeds`` has an entry for every row."""
         own = None if seeds is None else [seeds[row] for row in rows.tolist()]
         if own is None or None not in own:
             self._deal(rows, own, decks)

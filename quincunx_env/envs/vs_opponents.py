@@ -18,14 +18,14 @@ from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
-from quincunx_env.envs.codec import Info, make_codecs
+from quincunx_env.envs.codec import Info, make_codecs, one_rules
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
-from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals, one_rules
+from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import heading, make_observer, make_rules
 from quincunx_env.render import Renderer
@@ -35,7 +35,7 @@ DEFAULT_OPPONENT = "greedy"
 
 
 class Opponents:
-    """The policies of all seats but the agent's, for one set of rules or several.
+    """The policies of all other seats, for one or several rules.
 
     Args:
         rules: rules of the games, or several.
@@ -102,7 +102,7 @@ class Opponents:
         self._probabilities = given
 
     def draw(self, seats: Ints, num_players: int, rng: np.random.Generator) -> Ints:
-        """Return the index of the policy of each seat of new games, int64 [n, P].
+        """Return each seat's policy index in new games, int64 [n, P].
 
         Args:
             seats: int64 [n], the agent's; its own entry is -1 or without meaning.
@@ -329,7 +329,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
 
 
 def _blame(policy: Policy, error: BaseException) -> None:
-    """Raise a `RuntimeError` that names the opponent, if the error is an illegal action or a number that is none."""
+    """Raise a `RuntimeError` that names the opponent, if it is at fault."""
     if isinstance(error, IllegalAction | NotFiniteError):
         raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
 
@@ -477,7 +477,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return index
 
     def _opponents_play(self) -> float:
-        """Let the opponents play until the agent's turn; return the agent's reward for their plays."""
+        """Let the opponents play; return the agent's reward until its turn."""
         game, reward, index = self.game, 0.0, self._index
         while not game.over and game.mover != self.seat:
             policy, seen = self.opponents.policies[self._policy_index[game.mover]][index], self._seen[index]
@@ -498,7 +498,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return float(margin(gains)[self.seat] if self.reward == "margin" else gains[self.seat])
 
     def _end(self, reward: float) -> tuple[float, Info]:
-        """Return the last reward of a game, and the entries of its last info."""
+        """Return last reward and last info of a game."""
         game, seat = self.game, self.seat
         if self.reward == "outcome":
             reward = float(outcome(game.totals)[seat])
@@ -509,7 +509,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return reward, info | ({"opponent": self._policy_index[0]} if self.opponents.pooled else {})
 
     def forfeit(self, reward: float) -> tuple[float, Info]:
-        """Lose the game; return the last reward, with ``reward`` added, and the entries of the last info."""
+        """Lose the game; return last reward, with ``reward`` added, and last info."""
         self.game.forfeit()
         reward += self._pending_reward
         _, info = self._end(reward)

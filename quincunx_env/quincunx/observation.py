@@ -180,7 +180,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return {piece.name: pieces[piece.name] for piece in self.pieces}
 
     def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
-        """Return the parts, by place, of vectors of one seat of each game; see `BaseObserver.parts_batch`."""
+        """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
         hands, parts = self._public_batch(batch, seats, copy=False)
         return parts | self.placed_batch(batch, seats, hands, self.places)
 
@@ -199,7 +199,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return parts
 
     def _public_batch(self, batch: Batch, seats: Ints, copy: bool) -> tuple[Words, Pieces]:
-        """Return the hands of the observing seats, uint64 [B], and the pieces that do not show them."""
+        """Return hands of the observers, uint64 [B], and pieces without them."""
         board, order = batch.board[:, :-1], batch.order[:, :-1]
         hands, *points = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
         pieces: Pieces = {
@@ -234,7 +234,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return preview
 
     def _pending_values(self, batch: Batch) -> tuple[Ints, Ints, Ints]:
-        """Return rows and cells of pending plays, int64 [n], and their points and draws, int64 [n, 2]."""
+        """Return rows, cells [n], and points and draws [n, 2] of pending plays."""
         rows = np.flatnonzero(batch.pending[:, 0] >= 0)
         cards, cells = batch.pending[rows].T
         return rows, cells, np.stack(batch.value(cards, cells, rows, check=False), axis=1)

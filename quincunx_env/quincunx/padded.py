@@ -109,12 +109,12 @@ class PaddedObserver(Observer):
         return {name: part[0] if name == "preview" else part[0].tolist() for name, part in padded.items()}
 
     def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
-        """Return the parts, by place, of vectors of one seat of each game; see `BaseObserver.parts_batch`."""
+        """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
         hands, parts = self._unpadded._public_batch(batch, seats, copy=False)
         return self.pad(parts | self._unpadded.placed_batch(batch, seats, hands, self.places))
 
     def pad(self, pieces: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
-        """Pad pieces of the unpadded observer, or the parts of its vectors by place, [n, ...] each."""
+        """Pad pieces of the unpadded observer, or parts by place, [n, ...] each."""
         n, cards, by_place = len(pieces["board"]), self.rules.num_cards, "rest" in pieces
         empty = {"board": NO_CELL, "order": -1, "pending": -1}
         padded: Pieces = {

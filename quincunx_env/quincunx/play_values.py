@@ -148,7 +148,7 @@ class PlayValues:
         return self._plays_of(board, slots, slots, self.rules.num_cards, cells)
 
     def placed_plays(self, board: Boards, cards: Ints, cells: Bools) -> Values:
-        """Return points and draws of every legal play, by place of the hand, int16 [B, places, C, 2].
+        """Return points and draws of legal plays by place, int16 [B, places, C, 2].
 
         Other entries are 0. Arguments are as for `legal_plays`.
 
@@ -187,7 +187,7 @@ class PlayValues:
         return values
 
     def one_game(self, board: "array[int]", cards: Sequence[int], legal: bytearray) -> Values:
-        """Return points and draws of cards in the legal cells of one game, int16 [n, C, 2]. Other entries are 0.
+        """Return points and draws of one game's legal plays, int16 [n, C, 2]. Other entries are 0.
 
         Args:
             board: card id or `EMPTY` by cell, as `quincunx_env.quincunx.game.Game.board`.

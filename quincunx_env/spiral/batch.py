@@ -85,7 +85,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     @property
     def cell_mask(self) -> Bools:
-        """Whether a card may be played, bool [B, 1]: there is one cell for all of them."""
+        """Whether a card may be played in the only cell, bool [B, 1]."""
         return ~self.over[:, None]
 
     def _mask(self, out: Bools | None = None) -> Bools:

@@ -113,7 +113,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return [*counts, game.mover ^ seat, game.first ^ seat]
 
     def _makes(self, game: Game, seat: int, card: int) -> tuple[int, int]:
-        """Return what a card makes for the observer and for the other player."""
+        """Return points of a card for the observer and the other player."""
         made = game.score(card)
         row, column = made.row.points, made.column.points
         if self.rules.scoring == "play":
@@ -143,7 +143,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return pieces
 
     def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
-        """Return the parts, by place, of vectors of one seat of each game; see `BaseObserver.parts_batch`."""
+        """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
         parts = self._public_batch(batch, seats, copy=False)
         cards = self.places.cards(self._hands(batch, seats))
         parts |= {"hand": cards, "rest": np.zeros((batch.num_games, len(CARDS)), np.int8)}  # each card has its place
@@ -167,7 +167,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
 
     def _makes_batch(self, batch: Batch, rows: Ints, cards: Ints) -> Ints:
-        """Return what cards of the movers make for them and for the other player, int64 [n, 2]."""
+        """Return points of cards for mover and other player, int64 [n, 2]."""
         made = batch.value(cards, rows, check=False)
         if self.rules.scoring == "play":
             made[:, 0], made[:, 1] = made.sum(axis=1), 0
