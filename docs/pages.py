@@ -85,7 +85,7 @@ class Page:
         exec(self.make, names)
         if self.observer:
             table = eval(f"env.{self.observer}", names).table()
-            sections["Observation Space"] += f"\n\nIn this example, as one vector:\n\n{table}"
+            sections["Observation Space"] += f"\n\nThe pieces in this example:\n\n{table}"
         sections["Arguments"] = self._arguments(docstrings)
         if unknown := set(sections) - set(SECTIONS):
             raise ValueError(f"{self.title}: unknown sections {unknown}: add them to SECTIONS")
@@ -207,7 +207,7 @@ ENVIRONMENTS = {
     "sb3": Page(
         "stable-baselines3",
         "from quincunx_env.adapters.sb3 import VsOpponentsVecEnv, SolitaireVecEnv\n\n"
-        'env = SolitaireVecEnv(64, observation="flat")',
+        'env = SolitaireVecEnv(64, observation="vector")',
         ("num_envs", "action_space", "observation_space"),
         (sb3.SolitaireVecEnv, sb3.GamesVecEnv, SolitaireEnv),
         (sb3.SolitaireVecEnv,),
