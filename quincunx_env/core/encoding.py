@@ -6,9 +6,9 @@ Each `quincunx_env.core.observation.Piece` declares how its integers become inpu
 the pieces in one float32 vector, and restores the integers from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import compress, pairwise
 from math import prod
 from operator import mul
@@ -36,8 +36,9 @@ class Encoding(Protocol):
     def encode(self, values: Values, out: Floats) -> None:
         """Encode integers ``[n, *shape]`` in ``out``, float32 [n, size]."""
 
-    def row(self, values: Any) -> bytes:
-        """Return the bytes of float32 [size] of one game's integers."""
+    @property
+    def row(self) -> Callable[[Any], bytes]:
+        """Function from the integers of one game to the bytes of float32 [size]."""
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Decode float32 [n, size] to int64 ``[n, *shape]``. This is the inverse of `encode`."""
@@ -72,31 +73,25 @@ class Scaled:
 
     def encode(self, values: Values, out: Floats) -> None:
         """Divide by the unit."""
-        out[:] = values.reshape(len(values), -1)  # without a conversion in the product, which takes four times as long
+        inputs = values.reshape(len(values), -1).astype(np.float32)  # contiguous, which makes the product fast
         if self.unit != 1:
-            out *= np.resize(self._factor, out.shape[1])
+            inputs *= self._factors(inputs.shape[1])
+        out[:] = inputs
 
-    def row(self, values: Any) -> bytes:
+    @cached_property
+    def row(self) -> Callable[[Any], bytes]:
         """Divide by the unit."""
-        if isinstance(values, np.ndarray):
-            return np.multiply(values, self._factor, dtype=np.float32).tobytes()
-        if isinstance(self.unit, int | float):
-            return b"".join(map(self._rows.__getitem__, values))
-        # Products of doubles, rounded once: the same numbers as products of floats.
-        return self._packing.pack(*map(mul, values, self._factors))
+        factor, of_one, factors = self._factor, _Rows(self, 1).__getitem__, np.atleast_1d(self._factor).tolist()
+        pack = Struct(f"={len(factors)}f").pack
 
-    @cached_property
-    def _rows(self) -> _Rows:
-        return _Rows(self, 1)
+        def row(values: Any) -> bytes:
+            if isinstance(values, np.ndarray):
+                return np.multiply(values, factor, dtype=np.float32).tobytes()
+            if factor.ndim == 0:
+                return b"".join(map(of_one, values))
+            return pack(*map(mul, values, factors))  # products of doubles, rounded once: products of floats
 
-    @cached_property
-    def _factors(self) -> list[float]:
-        factors: list[float] = self._factor.tolist()
-        return factors
-
-    @cached_property
-    def _packing(self) -> Struct:
-        return Struct(f"={len(self._factors)}f")
+        return row
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Multiply by the unit."""
@@ -112,6 +107,10 @@ class Scaled:
     @cached_property
     def _factor(self) -> Floats:
         return np.float32(1) / np.asarray(self.unit, np.float32)
+
+    @cached_property
+    def _factors(self) -> Callable[[int], Floats]:
+        return cache(lambda size: np.resize(self._factor, size))
 
     def __str__(self) -> str:
         unit = self.unit
@@ -133,13 +132,11 @@ class Features:
         """Look up the row of each integer."""
         out[:] = self._wide.take(values.reshape(len(values), -1) - self.first).view(np.float32)
 
-    def row(self, values: Any) -> bytes:
-        """Look up the row of each integer."""
-        return b"".join(map(self._rows.__getitem__, values))
-
     @cached_property
-    def _rows(self) -> _Rows:
-        return _Rows(self, self.table.shape[1])
+    def row(self) -> Callable[[Any], bytes]:
+        """Look up the row of each integer."""
+        of_one = _Rows(self, self.table.shape[1]).__getitem__
+        return lambda values: b"".join(map(of_one, values))
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Find the integer of each row."""
@@ -171,9 +168,11 @@ class Each:
         for entry, column, part in zip(self.entries, values.T, self._split(out), strict=True):
             entry.encode(column, part)
 
-    def row(self, values: Any) -> bytes:
+    @cached_property
+    def row(self) -> Callable[[Any], bytes]:
         """Encode each entry."""
-        return b"".join([entry.row([value]) for entry, value in zip(self.entries, values, strict=True)])
+        rows = [entry.row for entry in self.entries]
+        return lambda values: b"".join([row((value,)) for row, value in zip(rows, values, strict=True)])
 
     def decode(self, inputs: Floats, shape: tuple[int, ...]) -> Ints:
         """Decode each entry."""
@@ -339,6 +338,7 @@ class Encoder:
         ends = np.cumsum([0, *(limits.shape[1] for limits in self._limits)]).tolist()
         self.slices = {part.name: slice(*ends) for part, ends in zip(self.parts, pairwise(ends), strict=True)}
         self.size: int = ends[-1]
+        self._rows = [(part.name, part.encoding.row) for part in self.parts]
 
     def space(self) -> spaces.Box:
         """Return the space of the vector, [size]."""
@@ -368,8 +368,7 @@ class Encoder:
 
     def encode_row(self, values: Mapping[str, Any]) -> Floats:
         """Encode one game's parts by name, sequences or arrays, as float32 [size]."""
-        rows = [part.encoding.row(values[part.name]) for part in self.parts]
-        return np.frombuffer(bytearray(b"".join(rows)), np.float32)
+        return np.frombuffer(bytearray(b"".join([row(values[name]) for name, row in self._rows])), np.float32)
 
     def decode(self, vector: npt.NDArray[np.floating[Any]]) -> dict[str, Values]:
         """Decode float32 [..., size] to pieces ``[..., *shape]``. This is the inverse of `encode`.

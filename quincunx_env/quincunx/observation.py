@@ -136,7 +136,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         parts: dict[str, Any] = {
             "board": game.board[:-1],
             "order": game.order[:-1],
-            "hand": hand,
+            "hand": np.frombuffer(hand, np.int8),
             "counts": self._count(game, seat),
         }
         if self.rules.simpleton:
@@ -147,7 +147,8 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         rest, shown = bytearray(len(hand)), cards[: places.places]
         for card in cards[places.places :]:
             rest[card] = 1
-        parts |= {"hand": shown + [EMPTY] * (places.places - len(shown)), "rest": rest}
+        parts["hand"] = shown + [EMPTY] * (places.places - len(shown))
+        parts["rest"] = np.frombuffer(rest, np.int8)
         if self.preview:
             parts["preview"] = self._preview(game, seat, shown, places.places)
         return parts

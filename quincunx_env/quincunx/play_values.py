@@ -16,13 +16,13 @@ Axes: B games, C cells, K cards.
 from array import array
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import ONE, Bools, Ints, Words
+from quincunx_env.core.arrays import ONE, Bools, Floats, Ints, Words
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
@@ -53,12 +53,7 @@ class PlayValues:
         self._around, weights, self._tables = _tables(rules)
         self._columns = np.flatnonzero(weights.any(axis=0))
         self._weights = weights[:, self._columns]
-        # All tables in one, [words], and the index of the first word of each, [tables, 1].
-        distinct = list({id(table): table for table in self._tables}.values())
-        firsts = np.cumsum([0, *(table.size for table in distinct)])
-        at = {id(table): first for table, first in zip(distinct, firsts.tolist(), strict=False)}
-        self._words = np.concatenate([table.reshape(-1) for table in distinct])
-        self._first_words = np.array([[at[id(table)]] for table in self._tables])
+        self._words, self._matrix = _one_game(self._tables, weights, self._around)
         # [neighbours]: number of the rank from 1 on, 0 for none.
         orders = [scoring.rank_order(card, rules.ranks) for card in (EMPTY, *range(len(CARDS)))]
         self._ranks = np.array([0 if order is None else order + 1 for order in orders], np.int8)
@@ -195,19 +190,16 @@ class PlayValues:
             legal: 1 for each legal cell, as `quincunx_env.quincunx.game.Game.legal`; they are empty.
         """
         laid = np.frombuffer(board, np.int8)
-        near = laid.take(self._around)
-        near += 1
-        if self._columns[-1] >= len(near):
-            near = np.concatenate([near, self._ranks.take(near)])[self._columns]
-        entries = (self._weights @ near.astype(np.float32)).astype(np.int64)
-        entries *= self.rules.num_cards
-        entries += self._first_words
-        own = np.array(cards)
-        index = entries[:, None] + own[:, None]
-        words = self._words.take(index).view(np.int16).reshape(len(entries), len(own), -1, 2)
-        values: Values = np.add.reduce(words, axis=0, dtype=np.int16)
+        near = laid + 1.0
+        if self._matrix.shape[1] > len(near):
+            near = np.concatenate([near, self._ranks.take(laid + 1)])
+        near[self.rules.num_cells] = 1.0
+        entries, own = (self._matrix @ near).astype(np.int64), np.array(cards)
+        index = entries.reshape(-1, 1, self.rules.num_cells) + own[:, None]
+        values: Values = self._words.take(index).view(np.int16).sum(axis=0, dtype=np.int16)
+        values = values.reshape(len(own), -1, 2)
         values *= np.frombuffer(legal, np.int8)[:, None]
-        if len(powered := _power_plays(values)):
+        if values.max() >= _POWER and len(powered := _power_plays(values)):
             rows = np.zeros(len(powered), np.int64)
             self._add_power(values, powered, laid[None], rows, own.take(powered // values.shape[1]))
         if self.rules.flush:
@@ -315,6 +307,29 @@ def _tables(rules: Rules) -> tuple[Ints, npt.NDArray[np.float32], list[npt.NDArr
             tables.append(table)
     places = reach.transpose(0, 2, 1).reshape(-1, grid.num_cells)
     return places, np.array(weights), tables
+
+
+def _one_game(
+    tables: list[npt.NDArray[np.int32]], weights: npt.NDArray[np.float32], around: Ints
+) -> tuple[npt.NDArray[np.int32], Floats]:
+    """Return the tables of `_tables` for the plays of one game.
+
+    Returns:
+        words: int32, all tables in one, row after row.
+        matrix: float64 [tables * C, C + 1 or 2 * (C + 1)]: index of the first word of each table's entry, for every
+            cell, from the numbers of the cards by cell and, if any table needs them, of their ranks. The place off the
+            grid, which holds no card, has the number 1 there: its column is the first word of the table.
+    """
+    distinct = list({id(table): table for table in tables}.values())
+    firsts = dict(zip(map(id, distinct), np.cumsum([0, *(table.size for table in distinct[:-1])]).tolist(), strict=True))
+    (places, cells), kinds = around.shape, 1 + weights[:, len(around) :].any()
+    matrix = np.zeros((len(tables), cells, kinds, cells + 1))
+    for place, kind in product(range(places), range(kinds)):
+        matrix[:, np.arange(cells), kind, around[place]] += weights[:, None, kind * places + place]
+    matrix *= tables[0].shape[1]
+    matrix[..., cells] = 0
+    matrix[:, :, 0, cells] = [[firsts[id(table)]] for table in tables]
+    return np.concatenate([table.reshape(-1) for table in distinct]), matrix.reshape(len(tables) * cells, -1)
 
 
 @cache
