@@ -22,6 +22,7 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.observation import Observer
 from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
+from quincunx_env.registry import make_observer
 from quincunx_env.utils.markdown import markdown_table
 from tests.clients.clients import FLAT, MASKABLE_PPO, MASKED, TIANSHOU_MASKED, TORCHRL_PPO
 from train.common.tables import VARIANTS, percent
@@ -168,7 +169,7 @@ def program(text: str, env: str) -> str:
 OBSERVATIONS: dict[str, Observer] = {
     "solitaire": quincunx.Observer(Rules(), preview=True),
     "match": quincunx.Observer(Rules(num_players=3, start="open", simpleton=True, match=True)),
-    "padded": quincunx.PaddedObserver(Rules()),
+    "padded": make_observer(Rules(), padded=True),
 }
 """Examples of observers by the name of their table."""
 

@@ -1,13 +1,37 @@
 """Registry of games. A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`."""
 
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
-from quincunx_env import quincunx, spiral
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, changed_options, choose_rules
 from quincunx_env.core.spec import GameSpec
 
-GAMES: dict[str, GameSpec] = {spec.name: spec for spec in (quincunx.SPEC, spiral.SPEC)}
+_SPECS = {"quincunx": "quincunx_env.quincunx:SPEC", "spiral": "quincunx_env.spiral:SPEC"}
+
+
+@cache
+def _spec(path: str) -> GameSpec:
+    spec: GameSpec = resolve_name(path)
+    return spec
+
+
+class _Games(Mapping[str, GameSpec]):
+    """Specifications by name, each imported at its first use."""
+
+    def __getitem__(self, name: str) -> GameSpec:
+        return _spec(_SPECS[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_SPECS)
+
+    def __len__(self) -> int:
+        return len(_SPECS)
+
+
+GAMES: Mapping[str, GameSpec] = _Games()
 """The specification of every game, by name."""
 
 
@@ -17,10 +41,10 @@ def spec_of(rules: BaseRules | SeveralRules) -> GameSpec:
     Raises:
         ValueError: if they are not rules of a game.
     """
-    for spec in GAMES.values():
-        if isinstance(rules[0] if isinstance(rules, SeveralRules) else rules, spec.Rules):
-            return spec
-    raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r:.200}")
+    name = getattr(rules[0] if isinstance(rules, SeveralRules) else rules, "game", None)
+    if name not in _SPECS:
+        raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r:.200}")
+    return GAMES[name]
 
 
 def heading(rules: BaseRules) -> str:
@@ -45,9 +69,8 @@ def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any
     if not isinstance(game, str) or game not in GAMES:
         raise ValueError(f"game must be one of {', '.join(map(repr, GAMES))}, got {game!r}")
     spec = GAMES[game]
-    for other in GAMES.values():
-        if other is not spec and isinstance(rules, other.Rules):
-            raise ValueError(f"rules are for {other.name!r}, but the game is {game!r}: give both for one game")
+    if getattr(rules, "game", game) != game:
+        raise ValueError(f"rules are for {rules.game!r}, but the game is {game!r}: give both for one game")  # type: ignore[union-attr]
     return choose_rules(spec.Rules, spec.multiplayer_rules, rules, options)
 
 

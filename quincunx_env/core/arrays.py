@@ -12,6 +12,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
+Frame = npt.NDArray[np.uint8]
+"""An RGB picture, uint8 [height, width, 3]."""
 
 ONE = np.uint64(1)
 

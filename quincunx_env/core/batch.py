@@ -296,8 +296,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
         self.hands.reshape(-1)[self._mover_hand(rows)] ^= ONE << cards.astype(np.uint64)
 
-    def _gain(self, rows: Ints, gains: Ints) -> None:
-        at = self._at(rows)
+    def _gain(self, at: slice | Ints, gains: Ints) -> None:
         self.scores[at] += gains
         self.totals[at] += gains
 

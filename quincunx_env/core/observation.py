@@ -10,7 +10,7 @@ say what is left out. Seats are counted from the observing one: 0 is the observe
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -331,13 +331,11 @@ def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
     return by_seat[seat:] + by_seat[:seat] if seat else by_seat
 
 
-def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:
-    """Do `from_seat` for many games. For each array [B, P] it yields P arrays [B], from the seats [B] on."""
+def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> list[list[npt.NDArray[Any]]]:
+    """Do `from_seat` for many games: for each array [B, P] return P arrays [B], from the seats [B] on."""
     games, players = by_seat[0].shape
     if players == 1:
-        yield from ([array[:, 0]] for array in by_seat)
-        return
+        return [[array[:, 0]] for array in by_seat]
     first = np.arange(games) * players
     places = [first + (seats + offset) % players for offset in range(players)]
-    for array in by_seat:
-        yield [array.take(place) for place in places]
+    return [[array.take(place) for place in places] for array in by_seat]

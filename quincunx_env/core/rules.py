@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from quincunx_env.core.integers import as_plain
 
 
 class BaseRules(Hashable, Protocol):
     """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
+
+    game: ClassVar[str]
+    """Name of the game, see `quincunx_env.registry.GAMES`."""
 
     @property
     def num_players(self) -> int:

@@ -2,14 +2,30 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame
-from quincunx_env.core.notation import BaseNotation
 from quincunx_env.core.observation import BaseObserver
-from quincunx_env.core.scene import Example, Scene, ScoredPlay
+
+if TYPE_CHECKING:  # what an environment without pictures and text does not import
+    from quincunx_env.core.notation import BaseNotation
+    from quincunx_env.core.scene import Example, Scene, ScoredPlay
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """A function or class that is imported at its first call."""
+
+    path: str
+    """``module:name``."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        return resolve_name(self.path)(*args, **kwargs)
 
 
 @dataclass(frozen=True)
@@ -44,17 +60,22 @@ class GameSpec:
     """Observations and masks; their shapes depend on the rules."""
     PaddedObserver: Callable[..., BaseObserver[Any, Any, Any]] | None
     """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
-    notation: BaseNotation[Any]
-    """Text format of actions, and positions as plain data."""
+    Notation: "Callable[[], BaseNotation[Any]]"
+    """Text format of actions, and positions as plain data; `notation` is one."""
     rules_card: Callable[[Any], tuple[str, ...]]
     """The rules in short: paragraphs, from rules."""
-    examples: Callable[[Any], list[Example]]
+    examples: "Callable[[Any], list[Example]]"
     """Plays that show the rules of scoring, from rules."""
     sentences: Callable[[Any], list[str]]
     """The rest of the rules beside the examples: sentences, from rules."""
     ansi: Callable[..., str]
     """A game as text: (game, seat, colour); seat None shows all hands."""
-    scene: Callable[..., Scene]
+    scene: "Callable[..., Scene]"
     """A game as a scene for renderers: (game, seat)."""
-    candidate: Callable[[Any, int, int], ScoredPlay]
+    candidate: "Callable[[Any, int, int], ScoredPlay]"
     """The score of a play that is not made yet: (game, card, cell)."""
+
+    @cached_property
+    def notation(self) -> "BaseNotation[Any]":
+        """Text format of actions, and positions as plain data."""
+        return self.Notation()

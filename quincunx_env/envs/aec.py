@@ -19,9 +19,9 @@ from quincunx_env.envs.codec import make_codecs, one_rules
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
+from quincunx_env.envs.renderer import Renderer
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
-from quincunx_env.render import Renderer
 
 
 class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types

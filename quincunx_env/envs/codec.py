@@ -158,7 +158,7 @@ class Codec:
             IllegalAction: if the array has another shape or kind, or if the action of a game in progress is out of
                 range.
         """
-        array = as_array(actions)
+        array = actions if isinstance(actions, np.ndarray) else as_array(actions)
         if array.shape != live.shape or array.dtype.kind not in "iu":
             raise IllegalAction(
                 f"integer actions of shape {live.shape} are needed, got {array.dtype} of shape {array.shape}"

@@ -6,13 +6,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from quincunx_env.core.arrays import Frame
 from quincunx_env.core.batch_state import check_limits, state_arrays
 from quincunx_env.core.deal import check_deals
 from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.deals import DealSequence
+from quincunx_env.envs.renderer import Renderer
 from quincunx_env.registry import spec_of
-from quincunx_env.render import Frame, Renderer, to_svg
+from quincunx_env.utils.notebook import shown_as
 
 AnyGame = TypeVar("AnyGame", bound=Game)
 
@@ -57,7 +59,7 @@ class OneGame(Generic[AnyGame]):
     def _repr_svg_(self) -> str | None:
         """Draw the game as SVG, for notebooks, with all hands. The result is None before the first reset."""
         try:
-            return to_svg(self.game)
+            return shown_as("svg", self.game)
         except ResetNeeded:
             return None
 

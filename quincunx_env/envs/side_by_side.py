@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from quincunx_env.core.arrays import Bools
+from quincunx_env.core.arrays import Bools, Frame
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
@@ -21,7 +21,6 @@ from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv
 from quincunx_env.envs.options import reset_options
 from quincunx_env.envs.vector import GamesVectorEnv, batched, check_mask, check_seeds
-from quincunx_env.render import Frame
 
 
 class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):

@@ -22,13 +22,13 @@ from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
+from quincunx_env.envs.renderer import Renderer
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, solitaire_rules
-from quincunx_env.render import Renderer
 
 RULES_OPTIONS = options_of(Rules, without=("num_players", "start", "simpleton", "match"))
 """Options of `Rules` that apply to the solitaire."""

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.arrays import Bools, Frame, Ints
 from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game, IllegalAction
@@ -23,9 +23,8 @@ from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
 from quincunx_env.envs.one_game import METADATA
 from quincunx_env.envs.options import check_option, reset_options
+from quincunx_env.envs.renderer import Renderer
 from quincunx_env.registry import spec_of
-from quincunx_env.render import Frame, Renderer
-from quincunx_env.render.notebook import gallery
 
 SHOWN = 4
 """Games that notebooks show."""
@@ -374,6 +373,8 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _repr_html_(self) -> str | None:
         """Draw the first games, for notebooks; None before the first reset."""
+        from quincunx_env.render.notebook import gallery
+
         return gallery(map(self.to_game, range(self.num_envs)[:SHOWN])) if self._has_reset else None
 
     def to_game(self, row: int) -> Game:

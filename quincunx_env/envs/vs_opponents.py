@@ -23,12 +23,12 @@ from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
+from quincunx_env.envs.renderer import Renderer
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import heading, make_observer, make_rules
-from quincunx_env.render import Renderer
 
 DEFAULT_OPPONENT = "greedy"
 """The policy of the other seats where none is given: registered by this distribution, and fast."""

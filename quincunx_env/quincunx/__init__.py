@@ -1,16 +1,13 @@
 """Quincunx by Chris DeLeo, played with the Decktet (RULES.md Part 1)."""
 
-from quincunx_env.core.spec import GameSpec
-from quincunx_env.quincunx import render, rules_card
+from quincunx_env.core.spec import Deferred, GameSpec
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.notation import Notation
 from quincunx_env.quincunx.observation import Observer
-from quincunx_env.quincunx.padded import PaddedObserver
 from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules, title
 
-__all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "PaddedObserver", "Rules", "multiplayer_rules"]
+__all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "Rules", "multiplayer_rules"]
 
 
 def _named(*names: str) -> dict[str, Rules]:
@@ -72,12 +69,12 @@ SPEC = GameSpec(
     Game=Game,
     Batch=Batch,
     Observer=Observer,
-    PaddedObserver=PaddedObserver,
-    notation=Notation(),
-    rules_card=rules_card.rules_card,
-    examples=rules_card.examples,
-    sentences=rules_card.sentences,
-    ansi=render.ansi,
-    scene=render.scene,
-    candidate=render.candidate,
+    PaddedObserver=Deferred("quincunx_env.quincunx.padded:PaddedObserver"),
+    Notation=Deferred("quincunx_env.quincunx.notation:Notation"),
+    rules_card=Deferred("quincunx_env.quincunx.rules_card:rules_card"),
+    examples=Deferred("quincunx_env.quincunx.rules_card:examples"),
+    sentences=Deferred("quincunx_env.quincunx.rules_card:sentences"),
+    ansi=Deferred("quincunx_env.quincunx.render:ansi"),
+    scene=Deferred("quincunx_env.quincunx.render:scene"),
+    candidate=Deferred("quincunx_env.quincunx.render:candidate"),
 )

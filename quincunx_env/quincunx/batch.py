@@ -167,7 +167,7 @@ class Batch(BaseBatch[Rules, Game]):
         """
         rules, at = self.rules, self._at(rows)
         self.ply[at] += 1
-        self._lay(rows, cards, cells)
+        self._lay(rows, at, cards, cells)
         # R3: draws that the pile cannot serve are lost.
         before = self.drawn[at].copy()
         after = np.minimum(before + draws, rules.pile_size)
@@ -179,7 +179,7 @@ class Batch(BaseBatch[Rules, Game]):
         any_full = full.any()
         if any_full:
             gains[full] -= self._penalties(self.hands[rows[full]])
-        self._gain(rows, gains)
+        self._gain(at, gains)
         if rules.num_players == 1:
             self.lost[at] = self.over[at] = (hands.take(holder) == 0) & ~full
         else:
@@ -187,9 +187,9 @@ class Batch(BaseBatch[Rules, Game]):
         if any_full:
             self._end_round(rows[full])
 
-    def _lay(self, rows: Ints, cards: Ints, cells: Ints) -> None:
-        """Put cards on the grid and update the legal cells."""
-        rules, tables, at = self.rules, self._tables, self._at(rows)
+    def _lay(self, rows: Ints, at: slice | Ints, cards: Ints, cells: Ints) -> None:
+        """Put cards on the grid and update the legal cells; ``at`` is `_at` of the rows."""
+        rules, tables = self.rules, self._tables
         place = rows * (rules.num_cells + 1) + cells
         self.board.reshape(-1)[place] = cards
         self.order.reshape(-1)[place] = self.ply[at]

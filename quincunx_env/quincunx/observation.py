@@ -178,7 +178,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         pieces["hand"] = unpack(hands[:, None], self.rules.num_cards).view(np.int8)
         if self.preview:
             pieces["preview"] = self._preview_batch(batch, seats)
-        return {piece.name: pieces[piece.name] for piece in self.pieces}
+        return pieces
 
     def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
         """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
@@ -206,6 +206,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         pieces: Pieces = {
             "board": board.copy() if copy else board,
             "order": order.copy() if copy else order,
+            "hand": board,  # its place among the pieces, in their order
             "counts": self._count_batch(batch, seats, hands, *points),
         }
         if self.rules.simpleton:

@@ -321,7 +321,8 @@ def _one_game(
             grid, which holds no card, has the number 1 there: its column is the first word of the table.
     """
     distinct = list({id(table): table for table in tables}.values())
-    firsts = dict(zip(map(id, distinct), np.cumsum([0, *(table.size for table in distinct[:-1])]).tolist(), strict=True))
+    starts = np.cumsum([0, *(table.size for table in distinct[:-1])]).tolist()
+    firsts = dict(zip(map(id, distinct), starts, strict=True))
     (places, cells), kinds = around.shape, 1 + weights[:, len(around) :].any()
     matrix = np.zeros((len(tables), cells, kinds, cells + 1))
     for place, kind in product(range(places), range(kinds)):

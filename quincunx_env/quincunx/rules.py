@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from quincunx_env.core.rules import make_plain
 from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
@@ -64,6 +64,8 @@ class Rules:
         ValueError: for an invalid option or combination of options; the message names the valid ones.
     """
 
+    game: ClassVar[str] = "quincunx"
+    """Name of the game, see `quincunx_env.registry.GAMES`."""
     num_players: int = 1
     """1 is the solitaire; 2 to 4 play against each other."""
     start: Start = "corners"

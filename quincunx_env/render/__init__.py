@@ -15,12 +15,13 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
+from quincunx_env.core.arrays import Frame
 from quincunx_env.core.game import Game
 from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
@@ -29,10 +30,7 @@ from quincunx_env.render.animation import animate
 from quincunx_env.render.layout import HEIGHT, WIDTH
 from quincunx_env.utils.files import write_atomically
 
-__all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "Renderer", "animate", "frame", "in_colour", "save", "text", "to_svg"]
-
-Frame = npt.NDArray[np.uint8]
-"""An RGB picture, uint8 [height, width, 3]."""
+__all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "animate", "frame", "in_colour", "save", "text", "to_svg"]
 
 
 class Options(TypedDict, total=False):
@@ -129,7 +127,7 @@ def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Fr
         DependencyNotInstalled: without thorvg-python.
     """
     drawn = to_svg(game, seat, **options)
-    _need("thorvg_python", "pictures are rasterised by thorvg-python")
+    need("thorvg_python", "pictures are rasterised by thorvg-python")
     from quincunx_env.render.raster import rasterise
 
     return rasterise(drawn)
@@ -179,54 +177,11 @@ def in_colour() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _need(module: str, reason: str) -> None:
+def need(module: str, reason: str) -> None:
+    """Check that a library is installed.
+
+    Raises:
+        DependencyNotInstalled: if it is not, with the reason and the way out.
+    """
     if find_spec(module) is None:
         raise DependencyNotInstalled(f'{reason}: pip install "quincunx_env[render]"')
-
-
-class Renderer:
-    """Implementation of the ``render_mode`` of an environment.
-
-    Args:
-        mode: the ``render_mode``: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
-        title: title of the window.
-        fps: pictures per second in the window.
-    """
-
-    def __init__(self, mode: str | None, title: str, fps: float) -> None:
-        self.mode = mode
-        self.title = title
-        self.fps = fps
-        self._window: Any = None
-
-    def render(self, game: Game) -> str | Frame | None:
-        """Return text or a picture; with ``"human"`` show the game."""
-        if self.mode == "ansi":
-            return text(game, colour=False)
-        if self.mode == "rgb_array":
-            return frame(game)
-        if self.mode == "human":
-            self._show(game, wait=False)
-        return None
-
-    def moved(self, game: Game) -> None:
-        """Update the window after a step; does nothing in other modes."""
-        if self.mode == "human":
-            self._show(game, wait=True)
-
-    def _show(self, game: Game, wait: bool) -> None:
-        if self._window is None:
-            _need("pygame", "windows are opened by pygame")
-            from quincunx_env.render.window import Window
-
-            self._window = Window(self.title, self.fps)
-        self._window.show(game, wait)
-
-    def close(self) -> None:
-        """Close the window, if there is one; may be called repeatedly."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_window": None}  # a copy of an environment opens another window

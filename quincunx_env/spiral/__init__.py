@@ -1,11 +1,9 @@
 """The spiral game by David Parlett, with 52 cards (RULES.md Part 2)."""
 
-from quincunx_env.core.spec import GameSpec
-from quincunx_env.spiral import render, rules_card
+from quincunx_env.core.spec import Deferred, GameSpec
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.deal import Deal
 from quincunx_env.spiral.game import Game
-from quincunx_env.spiral.notation import Notation
 from quincunx_env.spiral.observation import Observer
 from quincunx_env.spiral.rules import Rules, title
 
@@ -24,11 +22,11 @@ SPEC = GameSpec(
     Batch=Batch,
     Observer=Observer,
     PaddedObserver=None,
-    notation=Notation(),
-    rules_card=rules_card.rules_card,
-    examples=rules_card.examples,
-    sentences=rules_card.sentences,
-    ansi=render.ansi,
-    scene=render.scene,
-    candidate=render.candidate,
+    Notation=Deferred("quincunx_env.spiral.notation:Notation"),
+    rules_card=Deferred("quincunx_env.spiral.rules_card:rules_card"),
+    examples=Deferred("quincunx_env.spiral.rules_card:examples"),
+    sentences=Deferred("quincunx_env.spiral.rules_card:sentences"),
+    ansi=Deferred("quincunx_env.spiral.render:ansi"),
+    scene=Deferred("quincunx_env.spiral.render:scene"),
+    candidate=Deferred("quincunx_env.spiral.render:candidate"),
 )

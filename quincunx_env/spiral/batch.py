@@ -75,7 +75,7 @@ class Batch(BaseBatch[Rules, Game]):
         any_full = full.any()
         if any_full and self.rules.scoring == "end":
             gains[full] = self._final_scores(rows[full])
-        self._gain(rows, gains)
+        self._gain(at, gains)
         if any_full:
             self._end_round(rows[full])
         return gains

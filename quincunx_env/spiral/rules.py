@@ -1,7 +1,7 @@
 """Rules of the spiral game: options and the spiral's geometry. See RULES.md 2.1, 2.2 and 2.5."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from quincunx_env.core.rules import make_plain
 from quincunx_env.spiral.cards import CARDS
@@ -53,6 +53,8 @@ class Rules:
         ValueError: for an invalid option; the message names the valid ones.
     """
 
+    game: ClassVar[str] = "spiral"
+    """Name of the game, see `quincunx_env.registry.GAMES`."""
     scoring: Literal["play", "end"] = "play"
     """``"play"``: every play scores at once. ``"end"``: the full square is scored, columns for the dealer, rows for the
     non-dealer."""
