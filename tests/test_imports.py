@@ -269,10 +269,10 @@ FIRST_USE: dict[str, set[str]] = {
     "IllegalAction": {"core", "utils"},
     "Game": ENGINE,
     "spiral": {"core", "spiral", "utils"},
-    "make_observer": {*ENGINE, "registry", "spiral"},
-    "Record": {*ENGINE, "registry", "spiral", "notation"},
-    "registered_policies": {*ENGINE, "registry", "spiral", "policies"},
-    "BatchedGames": {*ENGINE, "registry", "spiral", "envs"},
+    "make_observer": {"core", "registry", "utils"},
+    "Record": {"core", "registry", "notation", "utils"},
+    "registered_policies": {"core", "registry", "policies", "utils"},
+    "BatchedGames": {"core", "registry", "envs", "utils"},
 }
 """Public names, and the modules and subpackages that the first use of one loads."""
 
@@ -287,3 +287,12 @@ def test_the_first_use_of_a_name_loads_what_it_needs_alone(name: str) -> None:
     assert not {parts[0] for parts in loaded} & (HEAVY | OUTSIDE | {"quincunx_agents"})
     environments = {parts[2] for parts in loaded if parts[:2] == ["quincunx_env", "envs"] and len(parts) > 2}
     assert not environments & ({"aec", "solitaire", "text", "vs_opponents"})
+
+
+def test_an_environment_loads_one_game_without_pictures_and_texts() -> None:
+    """In a fresh interpreter. Pictures, notation and the other game are loaded when they are used."""
+    program = 'import sys, gymnasium, quincunx_env; gymnasium.make("Quincunx/Solitaire-v0"); print(*sys.modules)'
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {module for module in run.stdout.split() if module.split(".")[0] == "quincunx_env"}
+    assert {module.split(".")[1] for module in loaded if "." in module} == {*ENGINE, "registry", "envs"}
+    assert len(loaded) <= 40

@@ -332,7 +332,7 @@ def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
 
 
 def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> list[list[npt.NDArray[Any]]]:
-    """Do `from_seat` for many games: for each array [B, P] return P arrays [B], from the seats [B] on."""
+    """Do `from_seat` for many games. Each array [B, P] gives P arrays [B], from the seats [B] on."""
     games, players = by_seat[0].shape
     if players == 1:
         return [[array[:, 0]] for array in by_seat]

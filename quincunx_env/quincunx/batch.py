@@ -188,7 +188,7 @@ class Batch(BaseBatch[Rules, Game]):
             self._end_round(rows[full])
 
     def _lay(self, rows: Ints, at: slice | Ints, cards: Ints, cells: Ints) -> None:
-        """Put cards on the grid and update the legal cells; ``at`` is `_at` of the rows."""
+        """Put cards on the grid and update the legal cells. ``at`` is `_at` of the rows."""
         rules, tables = self.rules, self._tables
         place = rows * (rules.num_cells + 1) + cells
         self.board.reshape(-1)[place] = cards
