@@ -2,6 +2,7 @@
 
     python -m train.speed                 # every interface
     python -m train.speed --samples 3     # quicker
+    python -m train.speed --store-calls   # count the calls of a step, for the test that they do not grow
 
 The actions are recorded beforehand and replayed while time is measured, so that only the interface itself counts:
 dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process. The tables
@@ -10,7 +11,9 @@ interface of its table in the same sample.
 """
 
 import importlib.metadata
+import json
 import platform
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,15 +31,21 @@ from quincunx_env.utils.errors import requires_extra
 with requires_extra("train"):
     from tqdm.auto import tqdm
 
-    from quincunx_env.adapters.sb3 import SolitaireVecEnv
+    from quincunx_env.adapters.sb3 import SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, make_rules, spec_of
+from quincunx_env.utils.files import write_text
 from quincunx_env.utils.markdown import markdown_table
 from train.common.options import CheckedOptions, Count, Valid, run_script
 
-ENV_ID = "Quincunx/Solitaire-v0"
 RULES = Rules()
 Actions = list[npt.NDArray[np.int64]]
+
+CALLS = Path(__file__).with_name("calls.json")
+"""Stored calls of a step, by interface, and the versions that they were counted with."""
+
+LIBRARIES = ("numpy", "gymnasium", "pettingzoo", "stable-baselines3")
+"""Libraries whose versions change the number of calls."""
 
 
 @dataclass
@@ -47,15 +56,22 @@ class Arguments(CheckedOptions):
     """samples of each interface"""
     steps: Annotated[int, Valid("at least 40", lambda value: value >= 40)] = 200_000
     """environment steps of a batched interface in a sample; an interface for one game takes a tenth"""
+    store_calls: bool = False
+    """count the calls of a step instead, and store them"""
 
 
 @dataclass
 class Interface:
-    """An interface ready to be timed. ``run`` replays ``steps`` recorded actions from the first deal on."""
+    """An interface ready to be timed.
+
+    ``run`` replays recorded actions from the first deal on, in ``calls`` steps of all games at once: ``steps``
+    environment steps.
+    """
 
     name: str
     run: Callable[[], None]
     steps: int
+    calls: int
 
 
 def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tuple[Actions, int]:
@@ -102,14 +118,24 @@ def scalar_engine(rules: BaseRules, name: str, steps: int) -> Interface:
                 number += 1
                 game = game_of(rules, 0, number)
 
-    return Interface(name, run, count)
+    return Interface(name, run, count, len(actions))
 
 
-def single(steps: int, label: str, **options: Any) -> Interface:
-    """Prepare the Gymnasium environment for one game."""
-    actions, count = record(RULES, 1, steps, next_step=False)
-    script = [int(action[0]) for action in actions]
-    env = gymnasium.make(ENV_ID, **options).unwrapped
+def choose(masks: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return random legal actions; 0 where none is legal."""
+    chosen: npt.NDArray[np.int64] = (rng.random(masks.shape, np.float32) * masks).argmax(axis=-1)
+    return chosen
+
+
+def single(env_id: str, steps: int, label: str, **options: Any) -> Interface:
+    """Prepare a Gymnasium environment for one game."""
+    env: Any = gymnasium.make(env_id, **options).unwrapped
+    script, rng = list[int](), np.random.default_rng(0)
+    env.reset(seed=0)
+    for _ in range(steps):
+        script.append(int(choose(env.action_masks(), rng)))
+        if env.step(script[-1])[2]:
+            env.reset()
 
     def run() -> None:
         env.reset(seed=0)
@@ -117,38 +143,48 @@ def single(steps: int, label: str, **options: Any) -> Interface:
             if env.step(action)[2]:
                 env.reset()
 
-    return Interface(f"Gymnasium, one game, {label}", run, count)
+    return Interface(f"{label}, one game", run, steps, steps)
 
 
-def vector(num_games: int, steps: int, label: str, **options: Any) -> Interface:
-    """Prepare the native Gymnasium VectorEnv."""
-    actions, count = record(RULES, num_games, steps, next_step=True)
-    envs = gymnasium.make_vec(ENV_ID, num_envs=num_games, **options)
+def vector(env_id: str, num_games: int, steps: int, label: str, **options: Any) -> Interface:
+    """Prepare a native Gymnasium VectorEnv."""
+    envs: Any = gymnasium.make_vec(env_id, num_envs=num_games, **options).unwrapped
+    script, rng, count = Actions(), np.random.default_rng(0), 0
+    envs.reset(seed=0)
+    while count < steps:
+        count += num_games - int(envs.batch.over.sum())  # a game that is over is dealt anew
+        script.append(choose(envs.action_masks(), rng))
+        envs.step(script[-1])
 
     def run() -> None:
         envs.reset(seed=0)
-        for action in actions:
-            envs.step(action)
+        for actions in script:
+            envs.step(actions)
 
-    return Interface(f"make_vec, {num_games} games, {label}", run, count)
+    return Interface(f"{label}, {num_games:,} games", run, count, len(script))
 
 
-def sb3(num_games: int, steps: int) -> Interface:
+def sb3(make: Callable[..., Any], num_games: int, steps: int, label: str, **options: Any) -> Interface:
     """Prepare the stable-baselines3 adapter, fetching masks as MaskablePPO does."""
-    actions, count = record(RULES, num_games, steps, next_step=False)
-    envs = SolitaireVecEnv(num_games)
+    envs: Any = make(num_games, **options)
+    script, rng = Actions(), np.random.default_rng(0)
+    envs.seed(0)
+    envs.reset()
+    for _ in range(-(-steps // num_games)):
+        script.append(choose(envs.action_masks(), rng))
+        envs.step(script[-1])
 
     def run() -> None:
         envs.seed(0)
         envs.reset()
-        for action in actions:
+        for actions in script:
             envs.env_method("action_masks")
-            envs.step(action)
+            envs.step(actions)
 
-    return Interface(f"stable-baselines3 VecEnv, {num_games} games, pieces", run, count)
+    return Interface(f"{label}, {num_games:,} games", run, len(script) * num_games, len(script))
 
 
-def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> Interface:
+def engine(rules: BaseRules, name: str, steps: int) -> Interface:
     """Prepare a batch engine with 4096 games. It resets automatically and makes observations (pieces) and masks."""
     observer = make_observer(rules)
     actions, count = record(rules, 4096, steps, next_step=False)
@@ -161,9 +197,9 @@ def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> I
             if batch.over.any():
                 batch.reset(rows=np.flatnonzero(batch.over))
             observer.observe_batch(batch)
-            observer.factored_mask_batch(batch) if factored else observer.mask_batch(batch)
+            observer.mask_batch(batch)
 
-    return Interface(name, run, count)
+    return Interface(name, run, count, len(actions))
 
 
 def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> Interface:
@@ -186,49 +222,69 @@ def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> In
                     taken += 1
             env.reset()
 
-    return Interface(name, run, count)
+    return Interface(name, run, count, len(actions))
+
+
+def interfaces(many: int, few: int) -> dict[str, list[Interface]]:
+    """Prepare all interfaces, by the title of their table.
+
+    Args:
+        many: environment steps of a batched interface in a sample.
+        few: environment steps of an interface for one game.
+    """
+    solitaire, duel = "Quincunx/Solitaire-v0", {"num_players": 2, "opponents": "uniform"}
+    two, grown, spiral = Rules(2), Rules(2, "open"), make_rules("spiral")
+    flat = {"observation": "vector", "preview": True, "actions": "hand"}
+    return {
+        "what networks read": [
+            single("Quincunx/SolitaireFlat-v0", few, "SolitaireFlat-v0"),
+            vector("Quincunx/SolitaireFlat-v0", 512, many, "SolitaireFlat-v0"),
+            vector("Quincunx/SolitaireFlat-v0", 4096, many, "SolitaireFlat-v0"),
+            sb3(SolitaireVecEnv, 512, many, "SolitaireVecEnv", **flat),
+            single("Quincunx/VsOpponentsFlat-v0", few // 2, "VsOpponentsFlat-v0, uniform opponents", **duel),
+            vector("Quincunx/VsOpponentsFlat-v0", 512, many // 2, "VsOpponentsFlat-v0, uniform opponents", **duel),
+            sb3(VsOpponentsVecEnv, 512, many // 2, "VsOpponentsVecEnv, uniform opponents", **flat, **duel),
+        ],
+        "PettingZoo": [
+            aec(two, quincunx_v0.env, "quincunx_v0.env()", few),
+            aec(two, quincunx_v0.raw_env, "quincunx_v0.raw_env()", few),
+            aec(spiral, spiral_v0.env, "spiral_v0.env()", few),
+            aec(spiral, spiral_v0.raw_env, "spiral_v0.raw_env()", few),
+        ],
+        "pieces": [
+            single(solitaire, few, "Solitaire-v0"),
+            single(solitaire, few // 4, "Solitaire-v0, with preview", preview=True),
+            vector(solitaire, 16, few, "Solitaire-v0"),
+            vector(solitaire, 256, many, "Solitaire-v0"),
+            vector(solitaire, 4096, many, "Solitaire-v0"),
+            vector(solitaire, 4096, many, "Solitaire-v0, copy=False", copy=False),
+            vector(solitaire, 4096, many, "Solitaire-v0, with preview", preview=True),
+            sb3(SolitaireVecEnv, 4096, many, "SolitaireVecEnv"),
+        ],
+        "engines": [
+            engine(RULES, "batch engine, solitaire", many),
+            engine(two, "batch engine, two players from corners", many),
+            engine(grown, "batch engine, two players, open start", many),
+            engine(spiral, "batch engine, spiral game", many),
+            engine(make_rules("spiral", scoring="end"), "batch engine, spiral game scored at the end", many),
+            engine(make_rules("spiral", fifteens=True), "batch engine, spiral game with fifteens", many),
+            scalar_engine(RULES, "plain game, solitaire", few),
+            scalar_engine(two, "plain game, two players from corners", few),
+            scalar_engine(spiral, "plain game, spiral game", few),
+        ],
+    }
 
 
 def main(arguments: Arguments) -> None:
-    """Measure all interfaces alternately and print the tables."""
-    many, few = arguments.steps, arguments.steps // 10
-    alone = [
-        single(few, "pieces"),
-        single(few, "flat", observation="flat"),
-        single(few // 4, "pieces with preview", preview=True),
-        vector(16, few, "pieces"),
-        vector(256, many, "pieces"),
-        vector(4096, many, "pieces"),
-        vector(4096, many, "pieces, copy=False", copy=False),
-        vector(4096, many, "flat", observation="flat"),
-        vector(4096, many, "pieces with preview", preview=True),
-        sb3(4096, many),
-        engine(RULES, "batch engine, 4096 games, factored mask", many, factored=True),
-        engine(RULES, "batch engine, 4096 games, joint mask", many),
-    ]
-    two, grown, spiral = Rules(2), Rules(2, "open"), make_rules("spiral")
-    engines = [
-        engine(RULES, "batch engine, solitaire", many),
-        engine(two, "batch engine, two players from corners", many),
-        engine(grown, "batch engine, two players, open start", many),
-        engine(spiral, "batch engine, spiral game", many),
-        engine(make_rules("spiral", scoring="end"), "batch engine, spiral game scored at the end", many),
-        engine(make_rules("spiral", fifteens=True), "batch engine, spiral game with fifteens", many),
-        scalar_engine(RULES, "plain game, solitaire", few),
-        scalar_engine(two, "plain game, two players from corners", few),
-        scalar_engine(spiral, "plain game, spiral game", few),
-    ]
-    together = [
-        aec(two, quincunx_v0.env, "quincunx_v0.env()", few),
-        aec(two, quincunx_v0.raw_env, "quincunx_v0.raw_env()", few),
-        aec(spiral, spiral_v0.env, "spiral_v0.env()", few),
-        aec(spiral, spiral_v0.raw_env, "spiral_v0.raw_env()", few),
-    ]
-    tables = {"solitaire": alone, "engines": engines, "PettingZoo": together}
-    interfaces = [interface for table in tables.values() for interface in table]
-    times: dict[str, list[float]] = {interface.name: [] for interface in interfaces}
+    """Measure all interfaces alternately and print the tables, or store the calls of their steps."""
+    if arguments.store_calls:
+        write_text(CALLS, json.dumps({"versions": versions(), "calls": count_calls()}, indent=2) + "\n")
+        return
+    tables = interfaces(arguments.steps, arguments.steps // 10)
+    every = [interface for table in tables.values() for interface in table]
+    times: dict[str, list[float]] = {interface.name: [] for interface in every}
     for sample in tqdm(range(arguments.samples + 1), unit="sample"):
-        for interface in interfaces:
+        for interface in every:
             start = time.process_time()
             interface.run()
             if sample:  # the first only warms up
@@ -243,14 +299,40 @@ def main(arguments: Arguments) -> None:
         print("\n" + markdown_table((title, "ns per step", "steps per second", "relative speed"), rows))
 
 
+def count_calls() -> dict[str, float]:
+    """Return the calls of Python and C functions in one step of each interface: the mean over fixed games."""
+    found = {}
+    for interface in (each for table in interfaces(many=8192, few=96).values() for each in table):
+        interface.run()  # fills caches
+        count = 0
+
+        def profile(frame: Any, event: str, argument: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(profile)
+        try:
+            interface.run()
+        finally:
+            sys.setprofile(None)
+        found[interface.name] = round(count / interface.calls, 1)
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the `LIBRARIES`."""
+    libraries = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return {"python": "{}.{}".format(*sys.version_info)} | libraries
+
+
 def machine() -> str:
     """Return processor, versions and unit of the measurement as one line."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "gymnasium", "stable-baselines3")]
+    libraries = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES]
     processor = models[0] if models else platform.processor() or platform.machine()
-    return f"{processor}; Python {platform.python_version()}, {', '.join(versions)}; CPU time, one process"
+    return f"{processor}; Python {platform.python_version()}, {', '.join(libraries)}; CPU time, one process"
 
 
 if __name__ == "__main__":

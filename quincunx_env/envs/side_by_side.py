@@ -75,7 +75,9 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         mask = check_mask(chosen.get("reset_mask"), self.num_envs)
         if seed is None:
             seed = self._next_seed(bool(self.envs[0].batch.resets[0] >= 0))
-        seeds = check_seeds(seed, self.num_envs)
+        first = seeds = check_seeds(seed, self.num_envs)
+        if isinstance(seeds, int):
+            seeds = list(range(seeds, seeds + self.num_envs))
         at, deals = np.flatnonzero(mask), chosen.get("deal")
         if deals is not None and (not isinstance(deals, Sequence) or isinstance(deals, str) or len(deals) != len(at)):
             raise ValueError(f"{len(at)} games are reset and need a deal each, got {deals!r:.60}")
@@ -93,7 +95,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
             raise ResetNeeded("no games are in progress: reset() needs all rows")
         for env, arguments in resets:
             env.reset(**arguments)
-        super().reset(seed=None if seeds is None else seeds[int(at[0])])
+        super().reset(seed=first[int(at[0])] if isinstance(first, list) else first)
         return self._show({})
 
     def step(self, actions: Any) -> tuple[Observation, npt.NDArray[np.float64], Bools, Bools, Info]:

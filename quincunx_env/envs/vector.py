@@ -49,8 +49,8 @@ def check_mask(mask: Any, num_envs: int) -> Bools:
     return array
 
 
-def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None] | None:
-    """Return the seed of each row: ``seed + i``, or one from a sequence.
+def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> int | list[int | None] | None:
+    """Return the seed of row 0, for ``seed + i`` in row i, or one for each row, which may be None.
 
     Raises:
         ValueError: if a seed is invalid, or if there are not as many as rows.
@@ -60,7 +60,7 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
     if not isinstance(seed, Sequence | np.ndarray) or as_array(seed).ndim == 0:
         first = check_seed(seed)  # type: ignore[arg-type]
         check_seed(first + num_envs - 1)
-        return list(range(first, first + num_envs))
+        return first
     if len(seed) != num_envs:
         raise ValueError(f"{num_envs} seeds are needed, got {len(seed)}")
     seeds = [None if each is None else check_seed(each) for each in seed]
@@ -205,8 +205,12 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if seed is None:
             seed = self._next_seed(bool(self.batch.resets[0] >= 0))
         seeds = check_seeds(seed, self.num_envs)
-        self._deal_seeded(rows, seeds, decks)
-        super().reset(seed=None if seeds is None else seeds[int(rows[0])])
+        if isinstance(seeds, list):
+            self._deal_seeded(rows, [seeds[row] for row in rows.tolist()], decks)
+            seed = seeds[int(rows[0])]
+        else:
+            self._deal(rows, seeds, decks)
+        super().reset(seed=seed)  # type: ignore[arg-type]  # a number, or None
         self._has_reset = True
         self._on_deal(rows)
         return self._show({})
@@ -282,18 +286,15 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         parsed = [parse_deals(spec_of(self.rules).Deal, each) for each in deals]
         return self.batch._decks_of(parsed, len(parsed))
 
-    def _deal_seeded(self, rows: Ints, seeds: list[int | None] | None, decks: Any) -> None:
-        """Deal new games in `rows`; ``seeds`` has an entry for every row."""
-        own = None if seeds is None else [seeds[row] for row in rows.tolist()]
-        if own is None or None not in own:
-            self._deal(rows, own, decks)
-            return
+    def _deal_seeded(self, rows: Ints, seeds: list[int | None], decks: Any) -> None:
+        """Deal new games in `rows`, each with its seed, or the next one of the row."""
         for some in (True, False):
-            at = [index for index, seed in enumerate(own) if (seed is not None) == some]
+            at = [index for index, seed in enumerate(seeds) if (seed is not None) == some]
             if at:
-                self._deal(rows[at], [own[index] for index in at] if some else None, decks and [decks[i] for i in at])
+                own = [seeds[index] for index in at] if some else None
+                self._deal(rows[at], own, None if decks is None else decks[at])
 
-    def _deal(self, rows: Ints, seed: Sequence[int] | None = None, decks: Any = None) -> None:
+    def _deal(self, rows: Ints, seed: Any = None, decks: Any = None) -> None:
         """Deal the next games of `rows`. They come from ``decks``, from the list of given deals, or from seeds."""
         if decks is not None or self._decks is None:
             self.batch._reset(rows, seed, decks)
