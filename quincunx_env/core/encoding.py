@@ -267,18 +267,24 @@ class HandPlaces:
             return np.where(is_play, play, -1)
         return np.where(is_play, play, np.where(known, actions - self._plays + self._joint_plays, -1))
 
-    def by_card(self, scores: npt.NDArray[Any], mask: Bools) -> npt.NDArray[Any]:
+    def from_joint(self, joint: Bools) -> tuple[Ints, Bools, Bools]:
+        """Return the arguments of `mask` for masks of joint actions, bool [n, A]."""
+        plays, announcements = np.split(joint, [self._joint_plays], axis=1)
+        plays = plays.reshape(len(joint), -1, self.cells)
+        held = np.asarray(plays.any(axis=2))
+        cards = self.cards(as_bits(np.arange(held.shape[1])[None], held))
+        return cards, plays.any(axis=1), announcements.any(axis=1)
+
+    def by_card(self, scores: npt.NDArray[Any], joint: Bools) -> npt.NDArray[Any]:
         """Convert scores of these actions, [n, num_actions], to scores of joint ones, [n, A]. Others get -inf.
 
-        ``mask`` has joint actions, bool [n, A].
+        ``joint`` has masks of joint actions, bool [n, A].
         """
-        legal, (plays, others) = mask[:, : self._joint_plays], np.split(scores, [self._plays], axis=1)
-        legal = legal.reshape(len(mask), -1, self.cells)
-        held = np.asarray(legal.any(axis=2))
-        cards = self.cards(as_bits(np.arange(legal.shape[1])[None], held))
-        found = np.full(legal.shape, -np.inf)
-        found[_held(cards)] = plays.reshape(len(mask), -1, self.cells)[cards != EMPTY]
-        return np.concatenate([found.reshape(len(mask), -1), others], axis=1)
+        cards, *_ = self.from_joint(joint)
+        plays, others = np.split(scores, [self._plays], axis=1)
+        found = np.full((len(joint), len(self.order), self.cells), -np.inf)
+        found[_held(cards)] = plays.reshape(len(joint), -1, self.cells)[cards != EMPTY]
+        return np.concatenate([found.reshape(len(joint), -1), others], axis=1)
 
 
 class Piece(NamedTuple):
