@@ -29,6 +29,9 @@ NO_CELL = -2
 FORM = ("num_players", "num_rounds", "touching", "num_lines", "excuse", "pawns", "flush", "simpleton")
 """Properties of `Rules`, in the order of the piece ``form``."""
 
+FORM_UNIT = 4
+"""What one unit of the encoded form stands for: the highest of these properties."""
+
 
 class PaddedObserver(Observer):
     """An `Observer` with one shape of observations and actions.
@@ -69,7 +72,7 @@ class PaddedObserver(Observer):
         return self._widest.counts | {"pile": (meaning, low, len(WIDEST.deck))}  # fewer seats leave more in the pile
 
     def _layout(self) -> tuple[Piece | None, ...]:
-        form = Piece("form", (len(FORM),), np.int8, 0, 4, f"the rules: {', '.join(FORM)}", Scaled(4))
+        form = Piece("form", (len(FORM),), np.int8, 0, FORM_UNIT, f"the rules: {', '.join(FORM)}", Scaled(FORM_UNIT))
         pieces = {piece.name: piece for piece in self._widest.pieces} | {"counts": None}
         board, faces = pieces["board"], card_features(WIDEST.num_cards)
         assert board is not None

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork  # noqa: E402
-from quincunx_agents.torch.networks import PREVIEW_SCALE  # noqa: E402
+from quincunx_agents.torch.networks import POINTS_UNIT  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules  # noqa: E402
@@ -28,16 +28,16 @@ def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
     logits[torch.from_numpy(~mask)] = 9.0
     best = mask.nonzero()[1].max()
     logits[:, best] = 1.0
-    policy = NetworkPolicy(lambda flat: logits[: len(flat)], OBSERVER)
+    policy = NetworkPolicy(lambda vector: logits[: len(vector)], OBSERVER)
     assert policy(observation, mask, np.random.default_rng(0))[mask[:, best]].tolist() == [best] * mask[:, best].sum()
-    level = NetworkPolicy(lambda flat: torch.zeros(len(flat), mask.shape[1]), OBSERVER)
+    level = NetworkPolicy(lambda vector: torch.zeros(len(vector), mask.shape[1]), OBSERVER)
     assert level(observation, mask, np.random.default_rng(0)).tolist() == mask.argmax(axis=1).tolist()
 
 
 def test_probabilities_of_plays_are_those_of_the_logits() -> None:
     """In percent, as a table that a picture shows; illegal plays have none."""
     logits = torch.arange(float(Rules().num_actions))[None] / 100
-    policy, game = NetworkPolicy(lambda flat: logits, OBSERVER), Game.from_seed(Rules(), 3)
+    policy, game = NetworkPolicy(lambda vector: logits, OBSERVER), Game.from_seed(Rules(), 3)
     table, legal = policy.probabilities(game), OBSERVER.mask(game).astype(bool)
     assert (~np.isnan(table)).ravel().tolist() == legal.tolist()
     expected = torch.softmax(logits[0][torch.from_numpy(legal)], 0).numpy() * 100
@@ -48,7 +48,7 @@ def test_probabilities_of_plays_are_those_of_the_logits() -> None:
 def test_logits_rise_with_the_bias_of_cards_and_with_points_and_draws() -> None:
     """In the network's units of points and draws; the last plays compared are the best others of card and cell."""
     observation, mask = seen(dealt(Rules(), 10))
-    flat, legal = torch.from_numpy(OBSERVER.flatten(observation)).float(), torch.from_numpy(mask)
+    vector, legal = torch.from_numpy(OBSERVER.encoder().encode(observation)), torch.from_numpy(mask)
     network = PolicyNetwork(OBSERVER)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
@@ -57,17 +57,17 @@ def test_logits_rise_with_the_bias_of_cards_and_with_points_and_draws() -> None:
         """Return how the logits of legal plays change if the bias of an output rises by 1."""
         bias = getattr(network, layer).bias
         with torch.no_grad():
-            before = network.forward_actor(flat)[legal]
+            before = network.forward_actor(vector)[legal]
             bias[output] += 1
-            after = network.forward_actor(flat)[legal]
+            after = network.forward_actor(vector)[legal]
             bias[output] -= 1
         return after - before
 
-    points, draws = np.moveaxis(observation["preview"].reshape(*mask.shape, 2)[mask] / PREVIEW_SCALE, -1, 0)
+    points, draws = np.moveaxis(observation["preview"].reshape(*mask.shape, 2)[mask] / [POINTS_UNIT, 1], -1, 0)
     np.testing.assert_allclose(raised("card_bias", 0), 1, atol=1e-4)
     np.testing.assert_allclose(raised("preview_gain", 0), points, atol=1e-4)
     np.testing.assert_allclose(raised("preview_gain", 1), draws, atol=1e-4)
-    table = observation["preview"][..., 0] / PREVIEW_SCALE[0]
+    table = observation["preview"][..., 0] / POINTS_UNIT
     for output, axis in ((2, 1), (3, 2)):  # over the other cards of the cell, and over the other cells of the card
         top = -np.sort(-table, axis=axis)
         best, second = np.take(top, [0], axis), np.take(top, [1], axis)
@@ -84,12 +84,12 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(2, observation="flat", preview=True)
+    env = SolitaireVecEnv(2, observation="vector", preview=True)
     model = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs={"observer": OBSERVER}, device="cpu", seed=0)
     for parameter in model.policy.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
     observation, mask = seen(dealt(Rules(), 20))
-    expected, _ = model.predict(OBSERVER.flatten(observation), action_masks=mask, deterministic=True)
+    expected, _ = model.predict(OBSERVER.encoder().encode(observation), action_masks=mask, deterministic=True)
     agent = sb3_agent(model.policy, OBSERVER)
     assert agent(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
     network = model.policy.mlp_extractor
@@ -98,25 +98,25 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(("form", "actions"), [("flat", "joint"), ("float32", "joint"), ("float32", "hand")])
-def test_an_agent_encodes_observations_as_in_training(form: str, actions: str) -> None:
+@pytest.mark.parametrize("actions", ["joint", "hand"])
+def test_an_agent_encodes_observations_as_in_training(actions: str) -> None:
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
 
     from quincunx_agents.torch import sb3_agent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(20, observation=form, preview=True, actions=actions)
+    env = SolitaireVecEnv(20, observation="vector", preview=True, actions=actions)
     model = MaskablePPO("MlpPolicy", env, device="cpu", seed=0)
     for parameter in model.policy.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
     shown, masks = env.reset(), env.envs.action_masks()
     assert isinstance(shown, np.ndarray)
     expected, _ = model.predict(shown, action_masks=masks, deterministic=True)
-    agent = sb3_agent(model.policy, env.envs.observer)
-    pieces, joint = env.envs.observer.observe_batch(env.envs.batch), env.envs.observer.mask_batch(env.envs.batch)
-    chosen = agent(pieces, joint, np.random.default_rng(0))
-    played = env.envs.observer.places.to_joint(expected, joint) if actions == "hand" else expected
+    observer, batch = env.envs.observer, env.envs.batch
+    agent = sb3_agent(model.policy, observer)
+    chosen = agent(observer.observe_batch(batch), observer.mask_batch(batch), np.random.default_rng(0))
+    played = observer.joint_actions(batch, expected) if actions == "hand" else expected
     assert chosen.tolist() == played.tolist()
 
 
@@ -130,6 +130,21 @@ def test_the_network_needs_the_preview_and_pairs_of_a_card_and_a_cell() -> None:
             PolicyNetwork(observer)
 
 
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("options", [{}, {"pawns": True}, {"excuse": True}, {"pawns": True, "excuse": True}], ids=str)
+def test_the_network_recognises_every_card_by_its_features(options: dict[str, bool], padded: bool) -> None:
+    """An empty cell, too, and a place off the grid."""
+    observer = make_observer(Rules(**options), preview=True, padded=padded)
+    network = PolicyNetwork(observer)
+    board = next(piece for piece in observer.pieces if piece.name == "board")
+    cards = np.arange(board.low, board.high + 1)
+    boards = np.resize(cards, (len(cards), *board.shape))
+    vectors: Any = np.zeros((len(cards), observer.encoder().size), np.float32)
+    board.encoding.encode(boards, vectors[:, observer.encoder().slices["board"]])
+    faces = network._faces(torch.from_numpy(vectors))
+    assert network.card_of_code[(faces @ network.code_weights).long()].tolist() == boards.tolist()
+
+
 def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any, Any, np.ndarray]:
     """A policy of random weights; observations after four random plays and their masks."""
     pytest.importorskip("sb3_contrib")
@@ -138,7 +153,7 @@ def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any,
     from quincunx_agents.torch import QuincunxMaskablePolicy
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(30, observation="flat", preview=True, padded=padded, rules=rules)
+    env = SolitaireVecEnv(30, observation="vector", preview=True, rules=[rules] if padded else rules)
     own = {"observer": env.envs.observer, "width": 24, "depth": 8, "code": 16, "share_features_extractor": shared}
     policy = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs=own, device="cpu", seed=0).policy
     for parameter in policy.parameters():

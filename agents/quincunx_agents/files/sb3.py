@@ -30,7 +30,7 @@ from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import NotFiniteError, Policy
 from quincunx_env.core.rules import BaseRules, SeveralRules
-from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.envs.codec import Codec
 from quincunx_env.policies.encoding import Encoding, options_file, read_options
 from quincunx_env.policies.files import PolicyFile, untrusted
 from quincunx_env.registry import spec_of
@@ -85,8 +85,8 @@ class Model:
         Raises:
             ValueError: if it was trained on other observations, or if a wrapper has changed them.
         """
-        codec = EnvCodec(rules, **asdict(self.encoding))
-        self._require_fitting(codec)
+        codec = Codec(rules, **asdict(self.encoding))
+        self._require_fitting(codec, rules)
         last = self.model._last_obs
         if last is not None and not _is_own(codec, last):
             raise ValueError(
@@ -102,7 +102,7 @@ class Model:
         )
         return observer.unpad_policy(greedy) if hasattr(observer, "unpad_policy") else greedy
 
-    def _require_fitting(self, codec: EnvCodec) -> None:
+    def _require_fitting(self, codec: Codec, rules: BaseRules) -> None:
         """Check that the model has the spaces of an environment.
 
         Raises:
@@ -112,34 +112,26 @@ class Model:
         given = codec.observation_space(), codec.action_space()
         if own == given:
             return
-        if self.trained not in (None, codec.rules):
+        if self.trained not in (None, rules):
             raise ValueError(
-                f"it was trained for {_written(self.trained)}, got {_written(codec.rules)}: play the game that it has "
-                "learned"
+                f"it was trained for {_written(self.trained)}, got {_written(rules)}: play the game that it has learned"
             )
         options = ", ".join(f"{name}={value!r}" for name, value in asdict(self.encoding).items())
         raise ValueError(
-            f"{options} give {_in_words(*given, own[0])} in {_written(codec.rules)}; the model has "
+            f"{options} give {_in_words(*given, own[0])} in {_written(rules)}; the model has "
             f"{_in_words(*own, given[0])}"
         )
 
-    def scores(self, codec: EnvCodec, observation: Pieces, mask: Bools) -> Scores:
+    def scores(self, codec: Codec, observation: Pieces, mask: Bools) -> Scores:
         """Return logits or Q-values of all joint actions, [n, A]; see `GreedyPolicy`."""
-        rows, shown = len(mask), mask
-        cards, cells = codec.factor_sizes
-        if codec.factored:
-            plays = mask[:, : cards * cells].reshape(rows, cards, cells)
-            shown = np.concatenate([plays.any(axis=2), plays.any(axis=1)], axis=1)
-        elif codec.hand:
-            shown = codec.hand.mask(mask)
-        pieces = {piece.name: observation[piece.name] for piece in codec.observer.pieces}
-        scores = self._outputs(codec.with_mask(codec.encode(pieces), shown.astype(np.int8)))
-        if codec.factored:  # the best pair is the best card and the best cell
-            pairs = (scores[:, :cards, None] + scores[:, None, cards:]).reshape(rows, -1)
-            scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
-        elif codec.hand:
-            scores = codec.hand.by_card(scores, mask)
-        return legal_scores(scores, mask)
+        observer = codec.observer
+        places = observer.places if codec.by_place else None
+        pieces = {piece.name: observation[piece.name] for piece in observer.pieces}
+        is_vector = self.encoding.observation == "vector"
+        encoded = observer.encoder(codec.by_place).encode(pieces) if is_vector else pieces
+        shown = places.mask(*places.from_joint(mask)) if places else mask
+        scores = self._outputs(codec.with_mask(encoded, shown.astype(np.int8)))
+        return legal_scores(places.by_card(scores, mask) if places else scores, mask)
 
     def _outputs(self, encoded: Any) -> Scores:
         """Return logits or Q-values of the model's actions."""
@@ -153,21 +145,19 @@ class Model:
                 found = self.policy.q_net(tensors)
             else:
                 try:
-                    distribution = self.policy.get_distribution(tensors)
+                    found = self.policy.get_distribution(tensors).distribution.logits
                 except ValueError as error:  # torch refuses NaN
                     raise NotFiniteError(f"it computes numbers that are none (NaN): {error}") from error
-                parts = getattr(distribution, "distributions", None) or distribution.distribution
-                found = torch.cat([part.logits for part in (parts if isinstance(parts, list) else [parts])], dim=1)
         outputs: Scores = found.numpy()
         return outputs
 
 
-def _is_own(codec: EnvCodec, observation: Any) -> bool:
+def _is_own(codec: Codec, observation: Any) -> bool:
     """Return whether observations [n, ...] are unchanged by wrappers such as ``VecNormalize``."""
     seen = observation if isinstance(observation, dict) else {"observation": observation}
-    if codec.encoder:
-        vector = seen["observation"]
-        return bool((codec.encoder.encode(codec.encoder.decode(vector)) == vector).all())
+    if codec.options["observation"] == "vector":
+        encoder, vector = codec.observer.encoder(codec.by_place), seen["observation"]
+        return bool((encoder.encode(encoder.decode(vector)) == vector).all())
     return not any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen.values())
 
 
@@ -210,7 +200,7 @@ def read(file: PolicyFile) -> Model:
         raise ValueError(
             f"the options of its environment are unknown: save it by quincunx_env.adapters.sb3.save(model, "
             f"{path.name!r}), which writes {options_file(path).name}, or name them, as in PolicyFile({path.name!r}, "
-            "trust=True, observation='flat') or --observation flat"
+            "trust=True, observation='vector') or --observation vector"
         )
     try:
         with warnings.catch_warnings():

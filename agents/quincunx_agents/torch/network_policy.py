@@ -8,7 +8,6 @@ from torch import Tensor
 
 from quincunx_agents.afterstates import Bools, Floats
 from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
-from quincunx_env.core.encoding import Encoder
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.registry import spec_of
@@ -18,18 +17,17 @@ class NetworkPolicy(GreedyPolicy):
     """`GreedyPolicy` of a torch module.
 
     Args:
-        logits: maps encoded observations, float32 [n, size], to logits [n, actions]; for a
-            `quincunx_agents.torch.PolicyNetwork` its method `forward_actor`.
+        logits: maps vectors, float32 [n, size], to logits [n, actions]; for a `quincunx_agents.torch.PolicyNetwork`
+            its method `forward_actor`.
         observer: of the environment it was trained on.
-        encoder: of its observations if they are ``"float32"``. By places of the hand, it encodes for actions by place.
+        by_place: it was trained with ``actions="hand"``: vectors and actions are by place of the hand.
     """
 
-    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer, encoder: Encoder | None = None) -> None:
+    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer, by_place: bool = False) -> None:
         super().__init__(self._scores)
         self.logits = logits
         self.observer = observer
-        self.encode = encoder.encode if encoder else observer.flatten
-        self.places = encoder.places if encoder else None
+        self.encoder = observer.encoder(by_place)
 
     def probabilities(self, game: Game) -> Floats:
         """Return the mover's probability of each play, in percent.
@@ -55,7 +53,7 @@ class NetworkPolicy(GreedyPolicy):
     def _scores(self, observation: Pieces, mask: Bools) -> Scores:
         """Return the logits of legal actions, float32 [n, actions]."""
         with torch.no_grad():
-            logits: Floats = self.logits(torch.from_numpy(self.encode(observation)).float()).numpy()
-        if self.places:
-            logits = self.places.by_card(logits, mask).astype(np.float32)
+            logits: Floats = self.logits(torch.from_numpy(self.encoder.encode(observation))).numpy()
+        if places := self.encoder.places:
+            logits = places.by_card(logits, mask).astype(np.float32)
         return legal_scores(logits, mask)

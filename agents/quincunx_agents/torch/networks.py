@@ -15,16 +15,16 @@ from torch import Tensor, nn
 from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats, Ints
 from quincunx_agents.networks.value import VALUE_SCALE
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.encoding import Features
 from quincunx_env.core.observation import Observer
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.grid import grid
-from quincunx_env.quincunx.padded import NO_CELL
+from quincunx_env.quincunx.observation import PREVIEW_UNIT
+from quincunx_env.quincunx.padded import FORM_UNIT, NO_CELL
+from quincunx_env.quincunx.rules import Rules
 
-PREVIEW_SCALE = np.array([10, 1], np.float32)
-"""Divisors of points and draws in the preview; 10 points are the size of a usual play."""
-
-COUNT_SCALE_LIMIT = 100.0
-"""Largest divisor of a count: rounds do not come near the bound of points, 20,000."""
+POINTS_UNIT = 10
+"""Points that one unit of the network stands for: the size of a usual play."""
 
 RETURN_SCALE = 50.0
 """Points to one unit of the critic's output. Not tuned: the order of a round's score."""
@@ -53,9 +53,16 @@ def near_cells(num_cells: int) -> Ints:
     return np.array([square.line(cell, 0, distances) + square.line(cell, 1, distances) for cell in range(num_cells)])
 
 
-def count_scale(observer: Observer) -> Floats:
-    """Return divisors of an observation's counts, float32 [counts]: their bounds up to `COUNT_SCALE_LIMIT`."""
-    return np.array([min(high, COUNT_SCALE_LIMIT) for _, _, high in observer.counts.values()], np.float32)
+def card_codes(faces: Features) -> tuple[Floats, Ints]:
+    """Return weights of a cell's features, float32 [F], and cards by their code, int64 [codes].
+
+    The code is the weighted sum of the features: 0 for an empty cell, and -1, the last code, off the grid.
+    """
+    suits = [16 << bit for bit in range(len(SUITS))]  # there are fewer than 16 ranks
+    weights = np.array([*range(faces.table.shape[1] - len(suits) - 1), *suits, 1], np.float32)
+    cards = np.full(2 * suits[-1], EMPTY)
+    cards[(faces.table @ weights).astype(np.int64)] = np.arange(len(faces.table)) + faces.first
+    return weights, cards
 
 
 class Plays(NamedTuple):
@@ -105,11 +112,11 @@ class PolicyNetwork(nn.Module):
 
     Only plays of a card of the hand in an empty cell are computed; other logits are 0.
 
-    Inputs are flat observations with the preview. With padded observations one network plays every variant of Quincunx
-    but Simpleton.
+    Inputs are vectors by card (`Observer.encoder`) with the preview. With padded observations one network plays every
+    variant of Quincunx but Simpleton.
 
     Args:
-        observer: describes the observations.
+        observer: makes the observations.
         width: units of each of the two hidden layers of the trunk.
         depth: length of the vectors of cards and cells.
         code: units of the two encoders.
@@ -119,23 +126,33 @@ class PolicyNetwork(nn.Module):
     """
 
     features: Tensor
-    count_scale: Tensor
+    code_weights: Tensor
+    card_of_code: Tensor
     preview_scale: Tensor
     near: Tensor
 
     def __init__(self, observer: Observer, width: int = 128, depth: int = 16, code: int = 64) -> None:
         super().__init__()
-        if observer.factors is None or not observer.preview:
+        if not observer.preview or not isinstance(observer.rules, Rules) or observer.rules.simpleton:
             raise ValueError(f"the network needs the preview, and Quincunx without Simpleton; got {observer.rules}")
-        self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
-        (self.cards, self.cells), self.depth = observer.factors, depth
-        self.register_buffer("features", torch.from_numpy(card_features(self.cards)), persistent=False)
-        self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
-        self.register_buffer("preview_scale", torch.from_numpy(PREVIEW_SCALE), persistent=False)
-        self.register_buffer("near", torch.from_numpy(near_cells(self.cells)), persistent=False)
+        pieces = {piece.name: piece for piece in observer.pieces}
+        self.cards, self.cells, self.depth = pieces["hand"].size, pieces["board"].size, depth
+        faces = pieces["board"].encoding
+        assert isinstance(faces, Features)
+        code_weights, card_of_code = card_codes(faces)
+        buffers = {
+            "features": card_features(self.cards),
+            "code_weights": code_weights,
+            "card_of_code": card_of_code,
+            "preview_scale": np.array([PREVIEW_UNIT / POINTS_UNIT, 1], np.float32),
+            "near": near_cells(self.cells),
+        }
+        for name, array in buffers.items():
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
         num_features = self.features.shape[1]
-        form = self.slices.setdefault("form", slice(0, 0))  # only padded observations have it
-        counts = len(self.count_scale) + form.stop - form.start
+        # Only padded observations have the form.
+        self.slices = {"form": slice(0, 0)} | observer.encoder().slices
+        counts = len(observer.counts) + self.slices["form"].stop - self.slices["form"].start
         self.card_embedding = nn.Linear(num_features, depth)
         self.cell_encoder = nn.Linear(self.near.shape[1] * depth + 3, code)
         self.card_encoder = nn.Linear(num_features + 3, code)
@@ -166,8 +183,9 @@ class PolicyNetwork(nn.Module):
 
     def encode(self, observation: Tensor) -> Position:
         """Encode the cells, the cards and the whole of each position."""
-        board, hand = observation[:, self.slices["board"]].long(), observation[:, self.slices["hand"]]
-        counts, form = observation[:, self.slices["counts"]] / self.count_scale, observation[:, self.slices["form"]]
+        board = self.card_of_code[(self._faces(observation) @ self.code_weights).long()]
+        hand, counts = observation[:, self.slices["hand"]], observation[:, self.slices["counts"]]
+        form = observation[:, self.slices["form"]] * FORM_UNIT
         points, draws = self._preview(observation)
         embedded = self.card_embedding(self.features)
 
@@ -199,7 +217,7 @@ class PolicyNetwork(nn.Module):
 
     def plays(self, observation: Tensor, position: Position) -> Plays:
         """Compute the logits of plays of held cards in empty cells."""
-        empty, held = observation[:, self.slices["board"]] == EMPTY, observation[:, self.slices["hand"]] > 0
+        empty, held = self._faces(observation)[:, :, -1] == 0, observation[:, self.slices["hand"]] > 0
         row, cell = empty.nonzero(as_tuple=True)
         queries = self.state_queries(position.hidden).view(-1, self.cells, self.depth)[row, cell]
         scores = (queries + self.cell_queries(position.cell_codes)) @ self.card_keys(self.features[:NO_CELL]).T
@@ -213,9 +231,13 @@ class PolicyNetwork(nn.Module):
         logits = scores[cell_number, card] + self.card_bias(position.card_codes)[card_number, 0] + gained.sum(1)
         return Plays(rows, card * self.cells + cell, logits)
 
+    def _faces(self, observation: Tensor) -> Tensor:
+        """Return the features of each cell, [B, cells, F]. The last is 1 for a card, 0 if empty, -1 off the grid."""
+        return observation[:, self.slices["board"]].unflatten(1, (self.cells, -1))
+
     def _preview(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return scaled points and draws of every legal play, [B, cards, cells] each."""
-        preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2) / self.preview_scale
+        preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2) * self.preview_scale
         points, draws = preview.unbind(3)
         return points.contiguous(), draws.contiguous()  # strided plays are slower to gather and to compare
 

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -18,7 +17,7 @@ from quincunx_env.core.observation import Observer
 class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
     """Actor-critic policy for MaskablePPO whose actor and critic are a `PolicyNetwork`.
 
-    Observations must be flat and have the preview.
+    Observations must be vectors with the preview, and actions joint.
 
     Args:
         observer: of the environment.
@@ -54,7 +53,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         Sampling, NIPS 2014).
 
         Args:
-            obs: flat observations [B, size].
+            obs: vectors [B, size].
             deterministic: take the most probable action; of equal ones the lowest.
             action_masks: as in `evaluate_actions`.
         """
@@ -71,7 +70,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         """Return values, log-probabilities of the actions, and entropies, as `MaskableActorCriticPolicy` does.
 
         Args:
-            obs: flat observations [B, size].
+            obs: vectors [B, size].
             actions: legal ones, [B].
             action_masks: bool [B, actions]; none: all plays of a card of the hand in an empty cell are legal.
         """
@@ -118,13 +117,11 @@ def sb3_agent(policy: MaskableActorCriticPolicy, observer: Observer) -> NetworkP
     """Return the greedy agent of a policy that sb3-contrib trained.
 
     Args:
-        policy: of a MaskablePPO trained on ``observation="flat"`` or ``"float32"``, with actions by card; on
-            ``"float32"`` also with ``actions="hand"``.
+        policy: of a MaskablePPO trained on ``observation="vector"``.
         observer: of the environment it was trained on.
     """
     by_place = bool(policy.action_space.n != observer.num_actions)  # type: ignore[attr-defined]  # Discrete
-    encoder = observer.encoder(by_place) if policy.observation_space.dtype == np.float32 else None
-    return NetworkPolicy(partial(_log_probabilities, policy), observer, encoder)
+    return NetworkPolicy(partial(_log_probabilities, policy), observer, by_place)
 
 
 def _log_probabilities(policy: MaskableActorCriticPolicy, observation: Tensor) -> Tensor:

@@ -52,9 +52,9 @@ class Scaled(FlattenExtractor):
 
 def make(kind: str, **options: Any) -> tuple[Any, GamesVecEnv]:
     """A model with random weights, and its environment."""
-    alone = not {"num_players", "game"} & options.keys()
-    env = SolitaireVecEnv(1, **options) if alone else VsOpponentsVecEnv(1, opponents="uniform", **options)
-    policy: Any = "MlpPolicy" if env.envs.codec.flat and not env.envs.codec.mask_in_obs else "MultiInputPolicy"
+    alone, rows = not {"num_players", "game"} & options.keys(), len(options.get("rules", [None]))
+    env = SolitaireVecEnv(rows, **options) if alone else VsOpponentsVecEnv(rows, opponents="uniform", **options)
+    policy: Any = "MlpPolicy" if isinstance(env.observation_space, gymnasium.spaces.Box) else "MultiInputPolicy"
     model: Any
     if kind == "DQN":
         model = DQN(policy, env, buffer_size=1, policy_kwargs=LAYERS, **SMALL)
@@ -80,29 +80,29 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
     """The policy of a model in its environment, as ``predict`` computes it."""
     codec = env.envs.codec
     observer: Any = codec.observer
+    encoder, places = observer.encoder(codec.by_place), observer.places
 
     def policy(pieces: Pieces, mask: Any, rng: np.random.Generator) -> Any:
-        if codec.observer.num_actions != codec.rules.num_actions:
+        if observer.num_actions != observer.rules.num_actions:
             pieces, mask = observer.pad(pieces), observer.pad_mask(mask)
-        observed = codec.encode({piece.name: pieces[piece.name] for piece in observer.pieces})
-        joint, mask = mask, codec.hand.mask(mask) if codec.hand else mask
-        if codec.factored:
-            legal = mask.reshape(-1, *codec.factor_sizes)
-            mask = np.concatenate([legal.any(axis=2), legal.any(axis=1)], axis=1)
+        observed: Any = {piece.name: pieces[piece.name] for piece in observer.pieces}
+        if codec.options["observation"] == "vector":
+            observed = encoder.encode(observed)
+        cards, cells, announcements = places.from_joint(mask)
+        if codec.by_place:
+            mask = places.mask(cards, cells, announcements)
         observed = codec.with_mask(observed, mask)
         if isinstance(model, MaskablePPO):
             chosen, _ = model.predict(observed, action_masks=mask, deterministic=True)
-            chosen = chosen[:, 0] * codec.factor_sizes[1] + chosen[:, 1] if codec.factored else chosen
-            chosen = codec.hand.to_joint(chosen, joint) if codec.hand else chosen
-            return observer.to_engine(chosen)
-        tensors, _ = model.policy.obs_to_tensor(observed)
-        with torch.no_grad():
-            if isinstance(model, DQN):
-                values = model.policy.q_net(tensors)
-            else:
-                values = model.policy.get_distribution(tensors).distribution.logits
-        chosen = np.where(mask, values.numpy(), -np.inf).argmax(axis=1)
-        return codec.hand.to_joint(chosen, joint) if codec.hand else chosen
+        else:
+            tensors, _ = model.policy.obs_to_tensor(observed)
+            with torch.no_grad():
+                if isinstance(model, DQN):
+                    values = model.policy.q_net(tensors)
+                else:
+                    values = model.policy.get_distribution(tensors).distribution.logits
+            chosen = np.where(mask, values.numpy(), -np.inf).argmax(axis=1)
+        return observer.to_engine(places.to_joint(chosen, cards) if codec.by_place else chosen)
 
     return policy
 
@@ -110,29 +110,25 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        ("MaskablePPO", {"observation": "flat", "preview": True}),
-        ("MaskablePPO", {"observation": "flat", "actions": "factored"}),
-        ("MaskablePPO", {"observation": "flat", "padded": True, "excuse": True}),
-        ("own", {"observation": "flat", "preview": True}),
-        ("own", {"observation": "flat", "preview": True, "padded": True}),
+        ("MaskablePPO", {"observation": "vector", "preview": True}),
+        ("MaskablePPO", {"observation": "vector", "rules": [Rules(excuse=True)]}),
+        ("MaskablePPO", {"observation": "vector", "preview": True, "actions": "hand"}),
+        ("own", {"observation": "vector", "preview": True}),
+        ("own", {"observation": "vector", "preview": True, "rules": [Rules()]}),
+        ("scaled", {"observation": "vector"}),
         ("PPO", {"observation": "pieces", "mask_in": "obs"}),
-        ("PPO", {"observation": "flat", "mask_in": "obs"}),
-        ("PPO", {"observation": "float32"}),
-        ("DQN", {"observation": "float32", "mask_in": "obs"}),
+        ("PPO", {"observation": "vector"}),
+        ("PPO", {"observation": "vector", "mask_in": "obs", "actions": "hand"}),
+        ("DQN", {"observation": "vector", "mask_in": "obs"}),
+        ("DQN", {"observation": "vector", "actions": "hand"}),
         ("A2C", {"observation": "pieces", "preview": True}),
-        ("DQN", {"observation": "flat"}),
-        ("scaled", {"observation": "flat"}),
-        ("MaskablePPO", {"observation": "float32", "preview": True, "actions": "hand"}),
-        ("PPO", {"observation": "float32", "mask_in": "obs", "actions": "hand"}),
-        ("DQN", {"observation": "flat", "actions": "hand"}),
-        ("MaskablePPO", {"observation": "flat", "actions": "factored", "mask_in": "both"}),
     ],
     ids=str,
 )
 def test_a_saved_model_plays_as_in_memory(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     model, env = make(kind, **options)
     save(model, tmp_path / "model.zip")
-    rules: Any = env.envs.codec.rules
+    rules = env.envs.observer.rules
     found = evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 4, rules=rules)
     expected = evaluate(in_memory(model, env), 4, rules=rules)
     assert found.scores.tolist() == expected.scores.tolist()
@@ -143,7 +139,7 @@ def test_a_saved_model_plays_as_in_memory(kind: str, options: dict[str, Any], tm
 @pytest.mark.parametrize("padded", [False, True])
 def test_a_saved_model_has_values_of_its_actions(kind: str, padded: bool, tmp_path: Path) -> None:
     """Logits or Q-values: of all legal plays, the highest of the play that it chooses."""
-    model, _ = make(kind, observation="flat", preview=True, padded=padded)
+    model, _ = make(kind, observation="vector", preview=True, **{"rules": [Rules()]} if padded else {})
     save(model, tmp_path / "model.zip")
     rules, game = Rules(), new_game(Rules(), 1)
     policy = PolicyFile(str(tmp_path / "model.zip"), trust=True)
@@ -157,7 +153,7 @@ def test_a_saved_model_has_values_of_its_actions(kind: str, padded: bool, tmp_pa
 
 def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
     rules = Rules(num_players=2)
-    model, env = make("MaskablePPO", observation="flat", num_players=2)
+    model, env = make("MaskablePPO", observation="vector", num_players=2)
     save(model, tmp_path / "model.zip")
     mine = PolicyFile(str(tmp_path / "model.zip"), trust=True)
     found = compare([mine, "greedy"], 3, rules=rules)
@@ -181,14 +177,14 @@ def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
 def test_a_model_of_another_game_says_what_it_was_trained_for(
     options: dict[str, Any], trained: str, tmp_path: Path
 ) -> None:
-    model, _ = make("PPO", **{"observation": "flat"} | options)
+    model, _ = make("PPO", **{"observation": "vector"} | options)
     save(model, tmp_path / "model.zip")
     with pytest.raises(PolicyFileError, match=re.escape(f"it was trained for {trained}, got quincunx.Rules(): play")):
         evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 2)
 
 
 def test_a_model_in_memory_is_saved_first() -> None:
-    model, _ = make("MaskablePPO", observation="flat")
+    model, _ = make("MaskablePPO", observation="vector")
     way_out = r"save the model by .*sb3\.save\(model, 'model\.zip'\), pass PolicyFile\('model\.zip', trust=True\)$"
     with pytest.raises(ValueError, match=way_out):
         evaluate(model, 2)
@@ -197,7 +193,7 @@ def test_a_model_in_memory_is_saved_first() -> None:
 
 
 def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
-    model, _ = make("own", observation="flat", preview=True, padded=True)
+    model, _ = make("own", observation="vector", preview=True, rules=[Rules()])
     save(model, tmp_path / "model.zip")
     for rules in (Rules(pawns=True), Rules(num_players=3, start="open")):
         assert callable(PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(rules))
@@ -205,7 +201,7 @@ def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
 
 def test_a_model_of_several_rules_plays_each(tmp_path: Path) -> None:
     rules = [Rules(), Rules(pawns=True)]
-    save(make("PPO", observation="float32", rules=rules)[0], tmp_path / "model.zip")
+    save(make("PPO", observation="vector", rules=rules)[0], tmp_path / "model.zip")
     policy = PolicyFile(str(tmp_path / "model.zip"), trust=True)
     assert all(callable(policy.for_rules(each)) for each in rules)
     written = json.loads((tmp_path / "model.json").read_text())
@@ -218,7 +214,7 @@ def test_a_model_of_several_rules_plays_each(tmp_path: Path) -> None:
 
 def test_the_options_lie_beside_the_model(tmp_path: Path) -> None:
     """In wrappers of stable-baselines3 and Gymnasium, too."""
-    options: dict[str, Any] = {"observation": "float32", "actions": "hand", "preview": True, "mask_in": "obs"}
+    options: dict[str, Any] = {"observation": "vector", "actions": "hand", "preview": True, "mask_in": "obs"}
     expected = {"game": "quincunx", "rules": asdict(Rules(flush=True)), **options, "padded": False}
     env = SolitaireEnv(**options, flush=True, illegal="next")
     for each in (env, TimeLimit(env, 99), VecMonitor(DummyVecEnv([lambda: env]))):
@@ -232,12 +228,12 @@ def test_options_are_named_for_a_model_of_another_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    model, env = make("A2C", observation="float32", preview=True, actions="hand")
+    model, env = make("A2C", observation="vector", preview=True, actions="hand")
     model.save("model.zip")
-    told: dict[str, Any] = {"observation": "float32", "preview": True, "actions": "hand"}
+    told: dict[str, Any] = {"observation": "vector", "preview": True, "actions": "hand"}
     found = evaluate(PolicyFile("model.zip", trust=True, **told), 4)
     assert found.scores.tolist() == evaluate(in_memory(model, env), 4).scores.tolist()
-    flags = ["--trust", "--observation", "float32", "--preview", "--actions", "hand"]
+    flags = ["--trust", "--observation", "vector", "--preview", "--actions", "hand"]
     for command in ("evaluate", "benchmark solitaire"):
         main([*command.split(), "mine=model.zip", *flags, "--deals", "4", "--workers", "1", "--out", "out"])
         assert "| mine |" in capfd.readouterr().out
@@ -245,7 +241,7 @@ def test_options_are_named_for_a_model_of_another_program(
         words = [command, "mine=model.zip", "uniform", *flags, "--num-players", "2", "--deals", "2", "--out", "out"]
         assert "the model has" in error_of(capfd, words), "which plays the solitaire"
     save(model, "model.zip")
-    wrong = PolicyFile("model.zip", trust=True, observation="flat")
+    wrong = PolicyFile("model.zip", trust=True, observation="vector")
     assert evaluate(wrong, 4).scores.tolist() == found.scores.tolist(), "the file beside the model replaces them"
 
 
@@ -260,37 +256,40 @@ def error_of(capfd: pytest.CaptureFixture[str], words: list[str]) -> str:
 
 def test_nothing_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    make("MaskablePPO", observation="flat")[0].save("model.zip")
+    make("MaskablePPO", observation="vector")[0].save("model.zip")
     line = one_line(capfd, "mine=model.zip", "--trust")
     assert line == (
         "error: model.zip cannot be used: the options of its environment are unknown: save it by "
         "quincunx_env.adapters.sb3.save(model, 'model.zip'), which writes model.json, or name them, as in "
-        "PolicyFile('model.zip', trust=True, observation='flat') or --observation flat"
+        "PolicyFile('model.zip', trust=True, observation='vector') or --observation vector"
     )
     with pytest.raises(PolicyFileError, match="the options of its environment are unknown"):
         PolicyFile("model.zip", trust=True, preview=True).for_rules(Rules())
-    assert callable(PolicyFile("model.zip", trust=True, observation="flat").for_rules(Rules()))
+    assert callable(PolicyFile("model.zip", trust=True, observation="vector").for_rules(Rules()))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (
-            {"observation": "flat", "preview": True},
-            "observation='flat', actions='joint', preview=True, padded=False, mask_in='info' give observations int16 "
-            "[1223] and actions Discrete(576) in quincunx.Rules(); the model has observations int16 [71] and actions "
-            "Discrete(576)",
+            {"observation": "vector", "preview": True},
+            "observation='vector', actions='joint', preview=True, padded=False, mask_in='info' give observations "
+            "float32 [1479] and actions Discrete(576) in quincunx.Rules(); the model has observations float32 [327] "
+            "and actions Discrete(576)",
         ),
-        ({"observation": "float32"}, "the model has observations int16 [71] and"),
-        ({"observation": "flat", "actions": "hand"}, "actions Discrete(160) in quincunx.Rules(); the model has"),
-        ({"observation": "flat", "mask_in": "obs"}, "give observations observation int16 [71], action_mask int8 [576]"),
-        ({"observation": "flatt"}, "observation must be one of 'pieces', 'flat', 'float32', got 'flatt'"),
-        ({"observation": "flat", "preview": 1}, "preview must be one of False, True, got 1"),
+        ({"observation": "pieces"}, "the model has observations float32 [327] and"),
+        ({"observation": "vector", "actions": "hand"}, "actions Discrete(160) in quincunx.Rules(); the model has"),
+        (
+            {"observation": "vector", "mask_in": "obs"},
+            "give observations observation float32 [327], action_mask int8 [576]",
+        ),
+        ({"observation": "text"}, "observation must be one of 'pieces', 'vector', got 'text'"),
+        ({"observation": "vector", "preview": 1}, "preview must be one of False, True, got 1"),
     ],
     ids=str,
 )
 def test_options_that_do_not_fit_are_refused_in_words(options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    make("MaskablePPO", observation="flat")[0].save(tmp_path / "model.zip")
+    make("MaskablePPO", observation="vector")[0].save(tmp_path / "model.zip")
     with pytest.raises(PolicyFileError, match=re.escape(message)):
         PolicyFile(str(tmp_path / "model.zip"), trust=True, **options).for_rules(Rules())
 
@@ -305,18 +304,18 @@ def test_options_that_do_not_fit_are_refused_in_words(options: dict[str, Any], m
         b"[1]",
         b"{}",
         b"[" * 50_000,
-        b'{"game": "chess", "rules": {}, "observation": "flat"}',
-        b'{"game": "quincunx", "rules": {"num_players": "2"}, "observation": "flat"}',
-        b'{"game": "quincunx", "rules": {"queens": 8}, "observation": "flat"}',
-        b'{"game": "quincunx", "rules": 3, "observation": "flat"}',
-        b'{"game": "quincunx", "rules": {}, "observation": "flat", "colour": "red"}',
+        b'{"game": "chess", "rules": {}, "observation": "vector"}',
+        b'{"game": "quincunx", "rules": {"num_players": "2"}, "observation": "vector"}',
+        b'{"game": "quincunx", "rules": {"queens": 8}, "observation": "vector"}',
+        b'{"game": "quincunx", "rules": 3, "observation": "vector"}',
+        b'{"game": "quincunx", "rules": {}, "observation": "vector", "colour": "red"}',
         b'{"game": "quincunx", "rules": {}, "observation": 3}',
         b'{"game": "quincunx", "rules": {}}',
-        b'{"game": "quincunx", "rules": {}, "observation": "flat", "preview": true}',
+        b'{"game": "quincunx", "rules": {}, "observation": "vector", "preview": true}',
     ],
 )
 def test_a_damaged_file_of_options_is_refused(content: bytes, tmp_path: Path) -> None:
-    save(make("MaskablePPO", observation="flat")[0], tmp_path / "model.zip")
+    save(make("MaskablePPO", observation="vector")[0], tmp_path / "model.zip")
     (tmp_path / "model.json").write_bytes(content)
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
         PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(Rules())
@@ -324,34 +323,33 @@ def test_a_damaged_file_of_options_is_refused(content: bytes, tmp_path: Path) ->
 
 def test_the_options_are_part_of_the_policy(tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
-    make("MaskablePPO", observation="flat")[0].save(path)
-    digests = {PolicyFile(str(path), True).digest, PolicyFile(str(path), True, observation="flat").digest}
-    save(make("MaskablePPO", observation="flat")[0], path)
+    make("MaskablePPO", observation="vector")[0].save(path)
+    digests = {PolicyFile(str(path), True).digest, PolicyFile(str(path), True, observation="vector").digest}
+    save(make("MaskablePPO", observation="vector")[0], path)
     file = PolicyFile(str(path), trust=True)
     assert file.digest not in digests
     assert len(digests) == 2
     written = (tmp_path / "model.json").read_bytes()
     (tmp_path / "model.json").write_bytes(written.replace(b"\n", b"\r\n"))
     assert PolicyFile(str(path), trust=True).digest == file.digest, "line endings do not count"
-    (tmp_path / "model.json").write_bytes(written.replace(b"flat", b"pieces"))
+    (tmp_path / "model.json").write_bytes(written.replace(b"vector", b"pieces"))
     with pytest.raises(PolicyFileError, match="has changed since it was named"):
         file.for_rules(Rules())
 
 
 def test_models_that_a_file_cannot_describe_are_refused(tmp_path: Path) -> None:
-    normalized: Any = VecNormalize(SolitaireVecEnv(1, observation="flat"))
-    alone = A2C("MlpPolicy", SolitaireVecEnv(1, observation="flat"), n_steps=2, **SMALL)
+    normalized: Any = VecNormalize(SolitaireVecEnv(1, observation="vector"))
+    alone = A2C("MlpPolicy", SolitaireVecEnv(1, observation="vector"), n_steps=2, **SMALL)
     alone.env = None
     own = PPO("MlpPolicy", gymnasium.make("CartPole-v1"), n_steps=2, batch_size=2, **SMALL)
-    scaled = TransformObservation(env := SolitaireEnv(observation="flat"), lambda seen: seen, env.observation_space)
-    scaled.observation_space = gymnasium.spaces.Box(0, 9, (71,), np.float32)
+    scaled = TransformObservation(env := SolitaireEnv(observation="vector"), lambda seen: seen, env.observation_space)
+    scaled.observation_space = gymnasium.spaces.Box(0, 9, (327,), np.float32)
     for model, path, message in (
-        (A2C("MlpPolicy", normalized, n_steps=2, **SMALL), "model.zip", "a wrapper, or rules_in_obs=False, changes"),
-        (A2C("MlpPolicy", scaled, n_steps=2, **SMALL), "model.zip", "a wrapper, or rules_in_obs=False, changes"),
-        (make("PPO", padded=True, rules_in_obs=False)[0], "model.zip", "a wrapper, or rules_in_obs=False, changes"),
+        (A2C("MlpPolicy", normalized, n_steps=2, **SMALL), "model.zip", "a wrapper changes the observations"),
+        (A2C("MlpPolicy", scaled, n_steps=2, **SMALL), "model.zip", "a wrapper changes the observations"),
         (own, "model.zip", "the model needs an environment of this package"),
         (alone, "model.zip", "the model needs an environment of this package"),
-        (make("PPO", observation="flat")[0], "model", r"a model is saved as \*\.zip, got 'model'"),
+        (make("PPO", observation="vector")[0], "model", r"a model is saved as \*\.zip, got 'model'"),
     ):
         with pytest.raises(ValueError, match=message):
             save(model, tmp_path / path)
@@ -367,7 +365,7 @@ def test_a_model_that_computes_nan_is_named_in_one_line(
 ) -> None:
     """At the beginning of games or later, whatever the kind."""
     monkeypatch.chdir(tmp_path)
-    model = make(kind, observation="flat", preview=True)[0]
+    model = make(kind, observation="vector", preview=True)[0]
     save(model, "model.zip")
     later = PolicyFile("model.zip", trust=True)
     evaluate(later, 2)
@@ -412,7 +410,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
 @pytest.mark.parametrize("kind", ["MaskablePPO", "own", "PPO", "A2C", "DQN"])
 def test_code_is_executed_with_trust_alone(kind: str, tmp_path: Path) -> None:
     path, canary = tmp_path / "model.zip", tmp_path / "canary"
-    save(make(kind, observation="flat", preview=True)[0], path)
+    save(make(kind, observation="vector", preview=True)[0], path)
     pickled = base64.b64encode(pickle.dumps(Canary(canary))).decode()
     change(path, lambda data: data["policy_class"].update({":serialized:": pickled}))
     with pytest.raises(UntrustedFileError, match=r"model\.zip needs to be trusted, .* add --trust to the same command"):
@@ -426,7 +424,7 @@ def test_code_is_executed_with_trust_alone(kind: str, tmp_path: Path) -> None:
 def test_functions_of_training_are_not_unpickled(tmp_path: Path) -> None:
     """They may be of another version of Python, and no game needs them."""
     path, canary = tmp_path / "model.zip", tmp_path / "canary"
-    save(make("PPO", observation="flat")[0], path)
+    save(make("PPO", observation="vector")[0], path)
     pickled = {":type:": "<class 'function'>", ":serialized:": base64.b64encode(pickle.dumps(Canary(canary))).decode()}
     change(path, lambda data: data.update(dict.fromkeys(("learning_rate", "lr_schedule", "clip_range"), pickled)))
     assert callable(PolicyFile(str(path), trust=True).for_rules(Rules()))
@@ -436,10 +434,12 @@ def test_functions_of_training_are_not_unpickled(tmp_path: Path) -> None:
 # --- Files that cannot be used ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("observation", ["flat", "float32"])
+@pytest.mark.parametrize("observation", ["pieces", "vector"])
 def test_normalized_observations_are_refused(observation: str, tmp_path: Path) -> None:
     env: Any = VecNormalize(SolitaireVecEnv(1, observation=observation))
-    model = A2C("MlpPolicy", env, n_steps=2, policy_kwargs=LAYERS, **SMALL)
+    model = A2C(
+        "MultiInputPolicy" if observation == "pieces" else "MlpPolicy", env, n_steps=2, policy_kwargs=LAYERS, **SMALL
+    )
     model._last_obs = env.reset()  # as learn() does
     model.save(tmp_path / "model.zip")
     options: Any = {"observation": observation}
@@ -455,7 +455,7 @@ def test_models_of_other_algorithms_are_refused_without_being_trusted(
     algorithm: Any, policy: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "model.zip"
-    algorithm(policy, SolitaireVecEnv(1, observation="flat"), **SMALL).save(path)
+    algorithm(policy, SolitaireVecEnv(1, observation="vector"), **SMALL).save(path)
     for trust in (False, True):
         with pytest.raises(PolicyFileError, match=f"cannot be used: it is a model of {algorithm.__name__}; models of"):
             PolicyFile(str(path), trust).for_rules(Rules())
@@ -478,14 +478,14 @@ def test_models_of_other_algorithms_are_refused_without_being_trusted(
 )
 def test_a_damaged_description_is_refused(edit: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
-    save(make("MaskablePPO", observation="flat")[0], path)
+    save(make("MaskablePPO", observation="vector")[0], path)
     change(path, edit)
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
         PolicyFile(str(path), trust=True).for_rules(Rules())
 
 
 def test_a_large_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make("MaskablePPO", observation="flat")[0].save(tmp_path / "model.zip")
+    make("MaskablePPO", observation="vector")[0].save(tmp_path / "model.zip")
     monkeypatch.setattr("quincunx_agents.files.sb3.MAX_DESCRIPTION", 100)
     with pytest.raises(PolicyFileError, match=r"its description has \d+ bytes, at most 100 are read"):
         PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
@@ -494,7 +494,7 @@ def test_a_large_description_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("missing", ["action_net.bias", "mlp_extractor.policy_net.0.weight", "all"])
 def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
-    save(make("MaskablePPO", observation="flat")[0], path)
+    save(make("MaskablePPO", observation="vector")[0], path)
     with zipfile.ZipFile(path) as archive:
         data, weights = archive.read("data"), torch.load(archive.open("policy.pth"), weights_only=True)
     weights = {name: tensor for name, tensor in weights.items() if name != missing and missing != "all"}
@@ -509,7 +509,7 @@ def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
 def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
-    save(make("MaskablePPO", observation="flat")[0], path)
+    save(make("MaskablePPO", observation="vector")[0], path)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: it is damaged, or no model[^\n]+$"):
         PolicyFile(str(path)).for_rules(Rules())
@@ -522,7 +522,7 @@ def test_files_are_loaded_with_trust_whether_the_command_line_or_a_record_names_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    save(make("PPO", observation="flat", num_players=2)[0], "model.zip")
+    save(make("PPO", observation="vector", num_players=2)[0], "model.zip")
     chosen: dict[str, Any] = {"rules": Rules(num_players=2), "opponents": ("model.zip",), "adviser": "model.zip"}
     with pytest.raises(UntrustedFileError):
         Arguments(**chosen).begin()
