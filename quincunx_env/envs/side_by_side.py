@@ -58,7 +58,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         found = [part for part in parts if part is not None]
         if isinstance(found[0], dict):
             names = dict.fromkeys(name for part in found for name in part)
-            return {name: self._join([part and part.get(name) for part in parts]) for name in names}
+            return {name: self._join([None if part is None else part.get(name) for part in parts]) for name in names}
         shape = np.max([part.shape[1:] for part in found], axis=0)
         fill: Any = None if found[0].dtype == np.object_ else 0
         joined = np.full((self.num_envs, *shape.astype(np.int64).tolist()), fill, found[0].dtype)
