@@ -143,8 +143,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 def make_env(arguments: Arguments) -> "tuple[GamesVecEnv, SelfPlay | None]":
     """Return the games and, with several players, the choice of opponents."""
-    encoding = "flat" if arguments.policy == "quincunx" else "float32"  # the own network encodes integers itself
-    options = {"observation": encoding, "preview": arguments.preview, "rules": arguments.rules}
+    options: dict[str, Any] = {"observation": "vector", "preview": arguments.preview, "rules": arguments.rules}
     if arguments.rules.num_players == 1:
         return SolitaireVecEnv(arguments.num_envs, **options), None
     fixed = [Member(name, policy_for(resolve(name), arguments.rules)) for name in arguments.opponents]
@@ -310,14 +309,15 @@ class Learner:
         model.policy.optimizer.load_state_dict(state["optimizer"])
         if self.self_play:
             self.self_play.set_state(state["self-play"], network_of(model))
-        observation = self.env.set_state({name: np.asarray(value) for name, value in state["environment"].items()})
+        environment = {name: np.asarray(value) for name, value in state["environment"].items()}
+        observation = self.env.set_state(environment)
         name, keys, *rest = state["numpy"]
         model.num_timesteps, model._n_updates = state["steps"], state["updates"]
         np.random.set_state((name, keys.numpy(), *rest))  # noqa: NPY002
         torch.set_rng_state(state["torch"])
         assert not isinstance(observation, tuple)
         model._last_obs = observation
-        model._last_episode_starts = self.env.envs.batch.ply == 0
+        model._last_episode_starts = environment["episode_steps"] == 0
 
 
 class Recorder(BaseCallback):

@@ -218,7 +218,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     env = "quincunx-players" if several else "quincunx-solitaire"
     # Starting Ray again in a process drops the environments that the adapter registered at import.
     register_env(env, CardGameMultiAgentEnv if several else SolitaireRLlibVectorEnv)
-    config.environment(env, env_config={"rules": arguments.rules, "observation": "flat"}, disable_env_checking=True)
+    config.environment(env, env_config={"rules": arguments.rules}, disable_env_checking=True)
     config.env_runners(
         num_env_runners=arguments.num_env_runners,
         num_envs_per_env_runner=rows,

@@ -133,7 +133,7 @@ def test_other_options_that_rllib_cannot_use_are_refused() -> None:
     with pytest.raises(ValueError, match="observation must be"):
         SolitaireRLlibVectorEnv({"observation": "pieces"})
     with pytest.raises(ValueError, match="actions must be"):
-        SolitaireRLlibVectorEnv({"actions": "factored"})
+        SolitaireRLlibVectorEnv({"actions": "place"})
     for make in (SolitaireRLlibVectorEnv, CardGameMultiAgentEnv):
         with pytest.raises(ValueError, match="mask_in must be one of 'obs', got 'info'"):
             make({"mask_in": "info"})
@@ -294,7 +294,7 @@ def test_rllibs_own_masking_module_fits() -> None:
 
 def test_rllibs_own_wrapper_and_default_module_take_vectors_of_float32() -> None:
     """Its module has no mask: the next legal action takes the place of an illegal one."""
-    options: dict[str, Any] = {"observation": "float32", "mask_in": "info", "illegal": "next"}
+    options: dict[str, Any] = {"mask_in": "info", "illegal": "next"}
     register_env("quincunx-pettingzoo", lambda _: PettingZooEnv(quincunx_v0.env(**options)))
     config = PPOConfig().environment("quincunx-pettingzoo").env_runners(num_env_runners=0)
     config.multi_agent(policies={"player_0", "player_1"}, policy_mapping_fn=lambda agent, *_, **__: agent)

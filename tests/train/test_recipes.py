@@ -66,7 +66,7 @@ def test_the_loop_learns_the_solitaire(capsys: pytest.CaptureFixture[str]) -> No
     [
         ("rules-never-met", {"seed": 3}, "training-3", 2),
         ("rules-never-met", {"train_on": "test", "preview": False}, "test-without-preview-0", 7),
-        ("seats", {"rules_in_obs": False}, "training-without-form-0", 2),
+        ("seats", {}, "training-0", 2),
     ],
 )
 def test_a_list_of_rules_is_learned_and_the_result_added(
@@ -114,7 +114,7 @@ def test_dqn_gives_illegal_actions_no_value() -> None:
     module = recipe("dqn")
     network = module.PolicyNetwork(Observer(Rules(), preview=True))
     mask = torch.rand(3, network.latent_dim_pi) < 0.5
-    values = module.q_values(network, torch.zeros(3, Observer(Rules(), preview=True).size), mask)
+    values = module.q_values(network, torch.zeros(3, Observer(Rules(), preview=True).encoder().size), mask)
     assert (values.isfinite() == mask).all()
 
 
@@ -168,9 +168,9 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     assert played.games == 4 * players, "and every play was legal"
 
     game = Game.from_seed(observer.rules, 3)
-    seen = torch.from_numpy(observer.flatten(observer.observe(game, 0))[None]).float()
+    seen = torch.from_numpy(observer.vector(game, 0, by_place=False))[None]
     other = seen.clone()
-    other[:, observer.slices["form"]] = torch.tensor([5.0] * 8)
+    other[:, observer.encoder().slices["form"]] = 1.25
     with torch.no_grad():
         assert network(seen)[0].shape == (1, observer.num_actions)
         assert (network(seen)[1] != network(other)[1]).all()
@@ -184,8 +184,8 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
     from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
-    options: dict[str, Any] = {"opponents": greedy, "observation": "flat", "preview": True, "padded": True}
-    tables = [VsOpponentsVecEnv(4, num_players=players, **options) for players in (2, 3, 4)]
+    options: dict[str, Any] = {"opponents": greedy, "observation": "vector", "preview": True}
+    tables = [VsOpponentsVecEnv(4, rules=[Rules(num_players=players)], **options) for players in (2, 3, 4)]
     model = MaskablePPO(
         QuincunxMaskablePolicy,
         tables[0],

@@ -129,7 +129,7 @@ def test_the_saved_weights_are_the_averaged_ones_and_play_the_same() -> None:
     agent = PolicyFile("runs/tiny/model.zip", trust=True)
     assert round(evaluate(agent, TINY["test_deals"]).mean, 4) == results("tiny")["solitaire"]["mean"]
     written = json.loads(Path("runs/tiny/model.json").read_text())
-    assert (written["observation"], written["preview"], written["rules"]["num_players"]) == ("flat", True, 1)
+    assert (written["observation"], written["preview"], written["rules"]["num_players"]) == ("vector", True, 1)
 
 
 def test_the_result_is_a_moving_average_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,8 +277,7 @@ def test_the_network_starts_from_uniform_play() -> None:
     observer = Observer(Rules(), preview=True)
     batch = Batch(Rules(), 8)
     batch.reset(seed=0)
-    flat = torch.from_numpy(observer.flatten(observer.observe_batch(batch))).float()
-    logits, values = PolicyNetwork(observer)(flat)
+    logits, values = PolicyNetwork(observer)(torch.from_numpy(observer.vector_batch(batch, None, by_place=False)))
     assert logits.shape == (8, 576)
     assert values.shape == (8, 1)
     assert not logits.any()

@@ -52,13 +52,13 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     steps, games = arguments.rollout, arguments.num_envs
-    envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=games, observation="flat", preview=True)
+    envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=games, observation="vector", preview=True)
     observer = Observer(Rules(), preview=True)
     network = PolicyNetwork(observer)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     updates = arguments.total_steps // (steps * games)
 
-    observations = torch.zeros(steps, games, observer.size)
+    observations = torch.zeros(steps, games, observer.encoder().size)
     masks = torch.zeros(steps, games, network.latent_dim_pi, dtype=torch.bool)
     actions = torch.zeros(steps, games, dtype=torch.int64)
     log_probs, rewards, values = torch.zeros(3, steps, games)
@@ -92,7 +92,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         advantages = torch.zeros(steps, games)
         advantage = torch.zeros(games)
         with torch.no_grad():
-            following = network(torch.from_numpy(observation).float())[1][:, 0]
+            following = network(torch.from_numpy(observation))[1][:, 0]
         for step in reversed(range(steps)):
             going_on = (~ended[step]).float()
             error = rewards[step] + arguments.gamma * going_on * following - values[step]

@@ -94,7 +94,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
     torch.set_num_threads(arguments.threads)
     rng = np.random.default_rng(arguments.seed)
     games = arguments.num_envs
-    envs = SolitaireVectorEnv(games, observation="flat", preview=True, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs = SolitaireVectorEnv(games, observation="vector", preview=True, autoreset_mode=AutoresetMode.SAME_STEP)
     observer = envs.observer
     network, target = PolicyNetwork(observer), PolicyNetwork(observer)
     target.load_state_dict(network.state_dict())
@@ -102,7 +102,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
     policy = NetworkPolicy(network.forward_actor, observer)
 
     rows = max(arguments.buffer // games, 2)
-    observations = np.zeros((rows, games, observer.size), np.int16)
+    observations = np.zeros((rows, games, observer.encoder().size), np.float32)
     masks = np.zeros((rows, games, observer.num_actions), np.bool_)
     actions = np.zeros((rows, games), np.int64)
     rewards = np.zeros((rows, games), np.float32)
@@ -123,7 +123,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
             anneal = min(steps / (arguments.exploration * arguments.total_steps), 1) if arguments.exploration else 1
             epsilon = 1 - anneal * (1 - arguments.epsilon_end)
             with torch.no_grad():
-                values = q_values(network, torch.from_numpy(observations[row]).float(), torch.from_numpy(masks[row]))
+                values = q_values(network, torch.from_numpy(observations[row]), torch.from_numpy(masks[row]))
             explores = rng.random(games) < epsilon
             random = (rng.random(masks[row].shape) * masks[row]).argmax(axis=1)
             actions[row] = np.where(explores, random, values.argmax(dim=1).numpy())
@@ -139,13 +139,13 @@ def train(arguments: Arguments) -> dict[str, Any]:
             columns = rng.integers(games, size=arguments.batch_size)
             now, after = (step - ages) % rows, (step - ages + 1) % rows
             with torch.no_grad():
-                following = torch.from_numpy(observations[after, columns]).float()
+                following = torch.from_numpy(observations[after, columns])
                 legal = torch.from_numpy(masks[after, columns])
                 best = q_values(network, following, legal).argmax(dim=1, keepdim=True)
                 value = q_values(target, following, legal).gather(1, best)[:, 0]
                 going_on = torch.from_numpy(~ended[now, columns])
                 wanted = torch.from_numpy(rewards[now, columns]) + going_on * value
-            seen, allowed = torch.from_numpy(observations[now, columns]).float(), torch.from_numpy(masks[now, columns])
+            seen, allowed = torch.from_numpy(observations[now, columns]), torch.from_numpy(masks[now, columns])
             taken = torch.from_numpy(actions[now, columns])[:, None]
             loss = nn.functional.smooth_l1_loss(q_values(network, seen, allowed).gather(1, taken)[:, 0], wanted)
             optimizer.param_groups[0]["lr"] = arguments.learning_rate * (1 - steps / arguments.total_steps)
