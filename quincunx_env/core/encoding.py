@@ -50,6 +50,14 @@ class Encoding(Protocol):
         """Describe the inputs, for tables."""
 
 
+class _Uncached:
+    """Base class of objects whose copies and pickles leave out what they have cached: functions cannot be pickled."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = {name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in cached}
+
+
 class _Rows(dict[int, bytes]):
     """Inputs of single integers by value, made at their first use."""
 
@@ -65,7 +73,7 @@ class _Rows(dict[int, bytes]):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(_Uncached):
     """Integers divided by a unit."""
 
     unit: float | Sequence[float] = 1
@@ -118,7 +126,7 @@ class Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class Features(_Uncached):
     """A row of features for each integer."""
 
     names: str
@@ -158,7 +166,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Each:
+class Each(_Uncached):
     """An encoding for each entry of a piece."""
 
     entries: tuple[Features, ...]
@@ -316,7 +324,7 @@ class Part(NamedTuple):
     """Lowest and highest integers, ``[2, *shape]``."""
 
 
-class Encoder:
+class Encoder(_Uncached):
     """Observations as float32 vectors for networks, and back.
 
     Args:
@@ -344,7 +352,6 @@ class Encoder:
         ends = np.cumsum([0, *(limits.shape[1] for limits in self._limits)]).tolist()
         self.slices = {part.name: slice(*ends) for part, ends in zip(self.parts, pairwise(ends), strict=True)}
         self.size: int = ends[-1]
-        self._rows = [(part.name, part.encoding.row) for part in self.parts]
 
     def space(self) -> spaces.Box:
         """Return the space of the vector, [size]."""
@@ -371,6 +378,10 @@ class Encoder:
             for part in self.parts:
                 part.encoding.encode(values[part.name][some], vector[some, self.slices[part.name]])
         return vector
+
+    @cached_property
+    def _rows(self) -> list[tuple[str, Callable[[Any], bytes]]]:
+        return [(part.name, part.encoding.row) for part in self.parts]
 
     def encode_row(self, values: Mapping[str, Any]) -> Floats:
         """Encode one game's parts by name, sequences or arrays, as float32 [size]."""

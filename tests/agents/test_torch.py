@@ -1,5 +1,6 @@
 """`quincunx_agents.torch`: what it exports, and greedy policies of torch modules."""
 
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -32,6 +33,17 @@ def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
     assert policy(observation, mask, np.random.default_rng(0))[mask[:, best]].tolist() == [best] * mask[:, best].sum()
     level = NetworkPolicy(lambda vector: torch.zeros(len(vector), mask.shape[1]), OBSERVER)
     assert level(observation, mask, np.random.default_rng(0)).tolist() == mask.argmax(axis=1).tolist()
+
+
+def test_a_pickled_policy_plays_the_same() -> None:
+    """Other processes get it so, also after it has encoded a game."""
+    network, (observation, mask) = PolicyNetwork(OBSERVER), seen(dealt(Rules(), 5))
+    torch.nn.init.normal_(network.cell_queries.weight)
+    policy = NetworkPolicy(network.forward_actor, OBSERVER)
+    policy.encoder.encode_row(OBSERVER.parts(Game.from_seed(Rules(), 0), 0, by_place=False))
+    again = pickle.loads(pickle.dumps(policy))
+    rng = np.random.default_rng(0)
+    assert again(observation, mask, rng).tolist() == policy(observation, mask, rng).tolist()
 
 
 def test_probabilities_of_plays_are_those_of_the_logits() -> None:
