@@ -279,9 +279,9 @@ class HandPlaces:
         """Return the arguments of `mask` for masks of joint actions, bool [n, A]."""
         plays, announcements = np.split(joint, [self._joint_plays], axis=1)
         plays = plays.reshape(len(joint), -1, self.cells)
-        held = np.asarray(plays.any(axis=2))
+        held, cells = np.asarray(plays.any(axis=2)), np.asarray(plays.any(axis=1))
         cards = self.cards(as_bits(np.arange(held.shape[1])[None], held))
-        return cards, plays.any(axis=1), announcements.any(axis=1)
+        return cards, cells, np.asarray(announcements.any(axis=1))
 
     def by_card(self, scores: npt.NDArray[Any], joint: Bools) -> npt.NDArray[Any]:
         """Convert scores of these actions, [n, num_actions], to scores of joint ones, [n, A]. Others get -inf.
