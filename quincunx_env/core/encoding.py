@@ -51,7 +51,7 @@ class Encoding(Protocol):
 
 
 class _Uncached:
-    """Base class of objects whose copies and pickles leave out what they have cached: functions cannot be pickled."""
+    """Base class that leaves cached properties out of pickles and copies. Functions cannot be pickled."""
 
     def __getstate__(self) -> dict[str, Any]:
         cached = {name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)}

@@ -30,7 +30,7 @@ FORM = ("num_players", "num_rounds", "touching", "num_lines", "excuse", "pawns",
 """Properties of `Rules`, in the order of the piece ``form``."""
 
 FORM_UNIT = 4
-"""What one unit of the encoded form stands for: the highest of these properties."""
+"""The highest of these properties, one unit of the encoded piece."""
 
 
 class PaddedObserver(Observer):

@@ -54,9 +54,10 @@ def near_cells(num_cells: int) -> Ints:
 
 
 def card_codes(faces: Features) -> tuple[Floats, Ints]:
-    """Return weights of a cell's features, float32 [F], and cards by their code, int64 [codes].
+    """Return weights of a cell's features, and cards by their code.
 
-    The code is the weighted sum of the features: 0 for an empty cell, and -1, the last code, off the grid.
+    They are float32 [F] and int64 [codes]. A code is the weighted sum of the features. An empty cell has 0, a place
+    off the grid -1, the last one.
     """
     suits = [16 << bit for bit in range(len(SUITS))]  # there are fewer than 16 ranks
     weights = np.array([*range(faces.table.shape[1] - len(suits) - 1), *suits, 1], np.float32)
