@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork  # noqa: E402
 from quincunx_agents.torch.networks import POINTS_UNIT  # noqa: E402
+from quincunx_env.envs.vector import GamesVectorEnv  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules  # noqa: E402
@@ -125,6 +126,7 @@ def test_an_agent_encodes_observations_as_in_training(actions: str) -> None:
     shown, masks = env.reset(), env.envs.action_masks()
     assert isinstance(shown, np.ndarray)
     expected, _ = model.predict(shown, action_masks=masks, deterministic=True)
+    assert isinstance(env.envs, GamesVectorEnv)
     observer, batch = env.envs.observer, env.envs.batch
     agent = sb3_agent(model.policy, observer)
     chosen = agent(observer.observe_batch(batch), observer.mask_batch(batch), np.random.default_rng(0))
@@ -144,7 +146,7 @@ def test_the_network_needs_the_preview_and_pairs_of_a_card_and_a_cell() -> None:
 
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("options", [{}, {"pawns": True}, {"excuse": True}, {"pawns": True, "excuse": True}], ids=str)
-def test_the_network_recognises_every_card_by_its_features(options: dict[str, bool], padded: bool) -> None:
+def test_the_network_recognises_every_card_by_its_features(options: dict[str, Any], padded: bool) -> None:
     """An empty cell, too, and a place off the grid."""
     observer = make_observer(Rules(**options), preview=True, padded=padded)
     network = PolicyNetwork(observer)

@@ -157,7 +157,7 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
     from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
     from quincunx_env.arena import compare
-    from quincunx_env.quincunx import PaddedObserver
+    from quincunx_env.quincunx.padded import PaddedObserver
 
     torch.manual_seed(0)
     network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire

@@ -234,7 +234,8 @@ class PolicyNetwork(nn.Module):
 
     def _faces(self, observation: Tensor) -> Tensor:
         """Return the features of each cell, [B, cells, F]. The last is 1 for a card, 0 if empty, -1 off the grid."""
-        return observation[:, self.slices["board"]].unflatten(1, (self.cells, -1))
+        faces: Tensor = observation[:, self.slices["board"]].unflatten(1, (self.cells, -1))
+        return faces
 
     def _preview(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return scaled points and draws of every legal play, [B, cards, cells] each."""
