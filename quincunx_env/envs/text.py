@@ -146,7 +146,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
             max_mistakes = check_integer("max_mistakes", max_mistakes, 0, 2**31 - 1)
         check_finite("illegal_reward", illegal_reward)
         given = {name: value for name, value in options.items() if value is not None or name not in _OPTIONAL}
-        given["render_mode"] = render_mode
+        given |= {"render_mode": render_mode, "mask_in": "obs"}  # infos without masks
         self._played: list[Any] = []  # actions of the opponents since the agent's last one
         self.env: SolitaireEnv | VsOpponentsEnv
         if "opponents" in given or "pool" in given:
