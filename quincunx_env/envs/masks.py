@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.observation import Mask
-
 
 def sampling_mask(space: spaces.Space[Any], mask: npt.ArrayLike) -> Any:
     """Return a mask in the form that ``space.sample(mask=...)`` of Gymnasium takes.
@@ -17,27 +15,23 @@ def sampling_mask(space: spaces.Space[Any], mask: npt.ArrayLike) -> Any:
         mask: its mask: ``info["action_mask"]``, or ``action_masks()``.
 
     Returns:
-        int8 [actions] for ``Discrete``, a tuple of int8 [cards] and int8 [cells] for factored actions; for the action
-        space of a vector environment a tuple of one of these for each row. Gymnasium's space of many factored actions
-        is a ``Box``, which takes no mask: `sample_action` samples from it, too.
+        int8 [actions]; for the action space of a vector environment a tuple of one for each row.
 
     Raises:
-        ValueError: if the mask does not fit the space.
+        ValueError: if it is not such a space, or if the mask does not fit it.
     """
-    space, array = _discrete(space), np.asarray(mask)
-    rows, sizes = 0, [space.n] if isinstance(space, spaces.Discrete) else space.nvec
-    if isinstance(space, spaces.MultiDiscrete) and (space.nvec.ndim == 2 or array.ndim == 2):  # of many games
-        rows, sizes = len(space.nvec), np.atleast_1d(space.nvec[0])
-    length = int(sum(sizes))
-    shape = (rows, length) if rows else (length,)
+    array = np.asarray(mask)
+    match space:
+        case spaces.Discrete():
+            shape: tuple[int, ...] = (int(space.n),)
+        case spaces.MultiDiscrete():
+            shape = (len(space.nvec), int(space.nvec[0]))
+        case _:
+            raise ValueError(f"the action space of an environment of this package is needed, got {space!r}")
     if array.shape != shape:
         raise ValueError(f"a mask of shape {shape} is needed for {space}, got shape {array.shape}")
     array = array.astype(np.int8)
-
-    def one(row: Mask) -> Any:
-        return tuple(np.split(row, np.cumsum(sizes)[:-1])) if len(sizes) > 1 else row
-
-    return tuple(map(one, array)) if rows else one(array)
+    return tuple(array) if array.ndim == 2 else array
 
 
 def sample_action(space: spaces.Space[Any], mask: npt.ArrayLike) -> Any:
@@ -46,19 +40,4 @@ def sample_action(space: spaces.Space[Any], mask: npt.ArrayLike) -> Any:
     See `sampling_mask` for the arguments. The generator is the space's own: ``space.seed(...)`` seeds it. Where nothing
     is legal the action is 0.
     """
-    return _discrete(space).sample(mask=sampling_mask(space, mask))
-
-
-def _discrete(space: spaces.Space[Any]) -> spaces.Discrete | spaces.MultiDiscrete:
-    """Return an action space as one that samples by a mask.
-
-    The generator stays the same.
-
-    Raises:
-        ValueError: if it is not an action space of an environment of this package.
-    """
-    if isinstance(space, spaces.Box) and space.dtype == np.int64 and not space.low.any():
-        return spaces.MultiDiscrete(space.high + 1, seed=space.np_random)  # factored actions of many games
-    if not isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
-        raise ValueError(f"the action space of an environment of this package is needed, got {space!r}")
-    return space
+    return space.sample(mask=sampling_mask(space, mask))

@@ -11,12 +11,9 @@ from quincunx_env import sample_action, sampling_mask
 SEED = 3
 IDS = {"Quincunx/Solitaire-v0": {}, "Quincunx/VsOpponents-v0": {"opponents": "uniform", "start": "open"}}
 
-every_environment = pytest.mark.parametrize(("name", "options"), IDS.items(), ids=IDS)
-both_actions = pytest.mark.parametrize("actions", ["joint", "factored"])
 
-
-@every_environment
-@both_actions
+@pytest.mark.parametrize(("name", "options"), IDS.items(), ids=IDS)
+@pytest.mark.parametrize("actions", ["joint", "hand"])
 def test_sampled_actions_are_legal(name: str, options: dict[str, Any], actions: str) -> None:
     """In one game and in many; the masks may be int8 or bool, and the space's seed repeats the actions."""
     env = gymnasium.make(name, actions=actions, **options)
@@ -38,43 +35,21 @@ def test_sampled_actions_are_legal(name: str, options: dict[str, Any], actions: 
         envs.step(sampled)
 
 
-def test_every_legal_action_is_sampled_equally_often() -> None:
-    """Every legal card fits every legal cell, so that independent choices of both are uniform."""
-    env = gymnasium.make("Quincunx/Solitaire-v0", actions="factored")
+def test_masks_have_the_form_of_the_space() -> None:
+    """An int8 array; for many games a tuple of them."""
+    env = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2)
     _, info = env.reset(seed=SEED)
-    env.action_space.seed(SEED)
-    cards, cells = sampling_mask(env.action_space, info["action_mask"])
-    legal = int(cards.sum() * cells.sum())
-    counts: dict[tuple[int, ...], int] = {}
-    for _ in range(50 * legal):
-        action = tuple(sample_action(env.action_space, info["action_mask"]).tolist())
-        counts[action] = counts.get(action, 0) + 1
-    assert len(counts) == legal
-    assert all(cards[card] and cells[cell] for card, cell in counts)
-    assert 20 < min(counts.values()) < max(counts.values()) < 90
-
-
-@both_actions
-def test_masks_have_the_form_of_the_space(actions: str) -> None:
-    """int8 arrays; tuples of them for factored actions, and for many games."""
-    env = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2, actions=actions)
-    _, info = env.reset(seed=SEED)
-    one: Any = sampling_mask(env.unwrapped.single_action_space, info["action_mask"][1])
-    many: Any = sampling_mask(env.action_space, info["action_mask"])
+    one = sampling_mask(env.unwrapped.single_action_space, info["action_mask"][1])
+    many = sampling_mask(env.action_space, info["action_mask"])
     assert isinstance(many, tuple)
     assert len(many) == 2
-    parts = one if actions == "factored" else (one,)
-    assert [part.shape for part in parts] == ([(36,), (16,)] if actions == "factored" else [(576,)])
-    assert {part.dtype for part in parts} == {np.dtype(np.int8)}
-    for part, other in zip(parts, many[1] if actions == "factored" else (many[1],), strict=True):
-        np.testing.assert_array_equal(part, other)
-    assert np.concatenate(parts).tolist() == info["action_mask"][1].tolist()
+    assert (one.shape, one.dtype) == ((576,), np.int8)
+    assert one.tolist() == many[1].tolist() == info["action_mask"][1].tolist()
 
 
-@both_actions
-def test_other_masks_are_refused(actions: str) -> None:
+def test_other_masks_are_refused() -> None:
     """Of another length, another number of rows, or for another kind of space; Gymnasium would fail on an assertion."""
-    env = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2, actions=actions)
+    env = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2)
     mask = env.reset(seed=SEED)[1]["action_mask"]
     single = env.unwrapped.single_action_space
     for space, wrong in [
