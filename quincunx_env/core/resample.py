@@ -27,7 +27,7 @@ def resample(
 
     Args:
         observer: the observer that made the observation.
-        observation: of one game in progress, as pieces or flat, with or without its mask.
+        observation: of one game in progress, as pieces or a vector, with or without its mask.
         rng: the only source of randomness.
         n: number of games, at least 1.
 

@@ -100,8 +100,8 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         options: ``edge_contact``, ``excuse``, ``pawns``, ``flush`` and ``mini``, see
             `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
-            mapping of its fields; or a list of these, even of one, from which each game draws its rules. Observations
-            and actions then have the same shape under all rules (`quincunx_env.quincunx.padded`).
+            mapping of its fields; or a list of these, even of one. Observations and actions then have the same shape
+            under all rules (`quincunx_env.quincunx.padded`).
         observation: ``"pieces"`` or ``"vector"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
