@@ -168,7 +168,6 @@ def program(text: str, env: str) -> str:
 
 OBSERVATIONS: dict[str, Observer] = {
     "solitaire": quincunx.Observer(Rules(), preview=True),
-    "match": quincunx.Observer(Rules(num_players=3, start="open", simpleton=True, match=True)),
     "padded": make_observer(Rules(), padded=True),
 }
 """Examples of observers by the name of their table."""

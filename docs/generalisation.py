@@ -22,10 +22,8 @@ METHODS = {
     "heuristic": "`heuristic`",
     "value": "`value`, shipped networks",
     "{task}-training": "MaskablePPO",
-    "{task}-training-without-form": "MaskablePPO without `form`",
     "{task}-test": "MaskablePPO on the test rules",
     "{task}-training-without-preview": "MaskablePPO without preview",
-    "{task}-training-without-form-without-preview": "MaskablePPO without preview and `form`",
     "td-{task}-training": "TD(λ)",
     "td-{task}-test": "TD(λ) on the test rules",
 }
@@ -83,7 +81,7 @@ def draw(path: Path) -> None:
             if runs:
                 means = [np.mean([run.results[each].normalised.value for run in runs]) for each in rules]
                 places = np.arange(len(rules)) + (number - len(METHODS) / 2) * 0.05
-                (labels[label.replace("`", "")],) = axes.plot(places, means, "Xso^v<Pp*d"[number], color=f"C{number}")
+                (labels[label.replace("`", "")],) = axes.plot(places, means, "Xso^<P*d"[number], color=f"C{number}")
         axes.axvspan(len(task.training) - 0.5, len(rules) - 0.5, color="tab:gray", alpha=0.15)
         axes.set(
             title=f"{name}: training, and shaded the test", ylabel="normalised score", xlim=(-0.5, len(rules) - 0.5)
