@@ -276,7 +276,10 @@ def interfaces(many: int, few: int) -> dict[str, list[Interface]]:
 
 
 def main(arguments: Arguments) -> None:
-    """Measure all interfaces alternately and print the tables, or store the calls of their steps."""
+    """Measure all interfaces alternately and print the tables.
+
+    With ``store_calls`` store the calls of their steps instead.
+    """
     if arguments.store_calls:
         write_text(CALLS, json.dumps({"versions": versions(), "calls": count_calls()}, indent=2) + "\n")
         return
@@ -300,7 +303,10 @@ def main(arguments: Arguments) -> None:
 
 
 def count_calls() -> dict[str, float]:
-    """Return the calls of Python and C functions in one step of each interface: the mean over fixed games."""
+    """Return the calls of functions per step of each interface.
+
+    They are of Python and C, and means over fixed games.
+    """
     found = {}
     for interface in (each for table in interfaces(many=8192, few=96).values() for each in table):
         interface.run()  # fills caches

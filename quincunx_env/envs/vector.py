@@ -50,7 +50,7 @@ def check_mask(mask: Any, num_envs: int) -> Bools:
 
 
 def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> int | list[int | None] | None:
-    """Return the seed of row 0, for ``seed + i`` in row i, or one for each row, which may be None.
+    """Return the seed of row 0, or one for each row.
 
     Raises:
         ValueError: if a seed is invalid, or if there are not as many as rows.
@@ -287,7 +287,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.batch._decks_of(parsed, len(parsed))
 
     def _deal_seeded(self, rows: Ints, seeds: list[int | None], decks: Any) -> None:
-        """Deal new games in `rows`, each with its seed, or the next one of the row."""
+        """Deal new games in `rows`: seeded ones, or the row's next."""
         for some in (True, False):
             at = [index for index, seed in enumerate(seeds) if (seed is not None) == some]
             if at:
