@@ -251,7 +251,7 @@ from torchrl.envs.utils import check_env_specs
 
 from quincunx_env import quincunx_v0
 
-check_env_specs(PettingZooWrapper(quincunx_v0.env(observation="float32"), use_mask=True))
+check_env_specs(PettingZooWrapper(quincunx_v0.env(), use_mask=True))
 """
 
 TIANSHOU = """
@@ -284,7 +284,7 @@ from quincunx_env import quincunx_v0
 
 
 def make():
-    return PettingZooEnv(quincunx_v0.env(observation="float32"))
+    return PettingZooEnv(quincunx_v0.env())
 
 
 env = make()
@@ -337,7 +337,7 @@ import supersuit
 
 from quincunx_env import quincunx_v0
 
-env = supersuit.frame_stack_v1(quincunx_v0.env(observation="float32", mask_in="info", illegal="next"), 2)
+env = supersuit.frame_stack_v1(quincunx_v0.env(mask_in="info", illegal="next"), 2)
 env.reset(seed=0)
 for agent in env.agent_iter(50):
     observation, _, over, _, _ = env.last()

@@ -386,8 +386,8 @@ def test_a_vector_environment_returns_a_picture_of_each_game() -> None:
 
 @pytest.mark.parametrize("mode", ["rgb_array", "human"])
 def test_gymnasiums_checker_passes(mode: str) -> None:
-    check_env(gymnasium.make("Quincunx/Solitaire-v0", illegal="lose", render_mode=mode).unwrapped)
-    learner = gymnasium.make("Quincunx/VsOpponents-v0", opponents=uniform, illegal="lose", render_mode=mode)
+    check_env(gymnasium.make("Quincunx/Solitaire-v0", illegal="next", render_mode=mode).unwrapped)
+    learner = gymnasium.make("Quincunx/VsOpponents-v0", opponents=uniform, illegal="next", render_mode=mode)
     check_env(learner.unwrapped, skip_render_check=True)
     learner.reset(seed=0)
     assert (learner.render() is None) == (mode == "human")
