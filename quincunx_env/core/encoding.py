@@ -26,7 +26,7 @@ from quincunx_env.utils.markdown import markdown_table
 Floats = npt.NDArray[np.float32]
 Values = npt.NDArray[np.integer[Any]]
 
-_CHUNK = 256
+_CHUNK = 512
 """Games encoded together, so that intermediate arrays stay in the cache."""
 
 

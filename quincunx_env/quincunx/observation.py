@@ -163,10 +163,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             card, cell = game.pending
             preview[card if placed is None else 0, cell] = game._value(card, cell)
         elif seat == game.mover and not game.over:
-            cards = list(game._held(seat)) if placed is None else placed
-            preview[cards if placed is None else slice(len(cards))] = self._values.one_game(
-                game.board, cards, game.legal
-            )
+            held = np.frombuffer(game.hands[seat], np.int8)
+            cards = held.nonzero()[0] if placed is None else np.array(placed, np.int64)
+            values = self._values.one_game(game.board, cards, game.legal)
+            preview[cards if placed is None else slice(len(cards))] = values
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ Axes: B games, C cells, K cards.
 """
 
 from array import array
-from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise, product
 from typing import Any
@@ -181,12 +180,12 @@ class PlayValues:
             by_play[index] = made.view(np.int32)[..., 0]
         return values
 
-    def one_game(self, board: "array[int]", cards: Sequence[int], legal: bytearray) -> Values:
+    def one_game(self, board: "array[int]", cards: Ints, legal: bytearray) -> Values:
         """Return points and draws of one game's legal plays, int16 [n, C, 2]. Other entries are 0.
 
         Args:
             board: card id or `EMPTY` by cell, as `quincunx_env.quincunx.game.Game.board`.
-            cards: n cards.
+            cards: int64 [n].
             legal: 1 for each legal cell, as `quincunx_env.quincunx.game.Game.legal`; they are empty.
         """
         laid = np.frombuffer(board, np.int8)
@@ -194,17 +193,17 @@ class PlayValues:
         if self._matrix.shape[1] > len(near):
             near = np.concatenate([near, self._ranks.take(laid + 1)])
         near[self.rules.num_cells] = 1.0
-        entries, own = (self._matrix @ near).astype(np.int64), np.array(cards)
-        index = entries.reshape(-1, 1, self.rules.num_cells) + own[:, None]
+        entries = (self._matrix @ near).astype(np.int64)
+        index = entries.reshape(-1, 1, self.rules.num_cells) + cards[:, None]
         values: Values = self._words.take(index).view(np.int16).sum(axis=0, dtype=np.int16)
-        values = values.reshape(len(own), -1, 2)
+        values = values.reshape(len(cards), -1, 2)
         values *= np.frombuffer(legal, np.int8)[:, None]
         if values.max() >= _POWER and len(powered := _power_plays(values)):
             rows = np.zeros(len(powered), np.int64)
-            self._add_power(values, powered, laid[None], rows, own.take(powered // values.shape[1]))
+            self._add_power(values, powered, laid[None], rows, cards.take(powered // values.shape[1]))
         if self.rules.flush:
             cells = np.flatnonzero(legal)
-            flushes = self._flushes(laid[None], np.zeros(1, np.int64), own[:, None], cells)
+            flushes = self._flushes(laid[None], np.zeros(1, np.int64), cards[:, None], cells)
             values[:, cells, 0] += scoring.FLUSH_BONUS * flushes
         return values
 
