@@ -15,6 +15,9 @@ train-ppo: .venv/.ready-to-train  ## train by MaskablePPO of stable-baselines3
 train-rllib: .venv-rllib/.ready  ## train on Ray RLlib, on one machine or many: docs/rllib.md
 	.venv-rllib/bin/python -m train.rllib $(ARGS)
 
+# Each process of the tests computes with one thread: several would wait for each other.
+test test-slow: export OMP_NUM_THREADS = 1
+
 test: .venv/.ready-to-test  ## lint, types of the packages, and the default tests; lists what is skipped for want of a library
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .

@@ -1,11 +1,11 @@
 """A sample of the tests in environments of several Pythons, and of the lowest versions: ``.ci/run compat``.
 
-    .ci/run compat                                  # every Python found, and the lowest versions on the oldest of them
+    .ci/run compat                                  # every other Python found, and the lowest versions on the oldest one
     .ci/run compat 3.13 lowest                      # some of these environments
     PYTHONS="python3.14 /opt/py" .ci/run compat     # on given Pythons
 
 The environments hold the core and the extras arena, play and render, without PyTorch: the other extras need it. Pythons
-are found on the path and among the versions of pyenv. This program needs no other library than uv, which installs.
+are found on the path and among the versions of pyenv; `make test` has tested its own. This program needs no other library than uv, which installs.
 """
 
 import os
@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv-compat"
 CONSTRAINTS = "constraints/default.txt"
 LOWEST = "lowest"
+OWN = "{}.{}".format(*sys.version_info)
+"""Version of this Python, on which all tests run with the same libraries."""
 TESTS = (
     *("tests", "quincunx_env", "--at-most", "1", "-q", "--tb", "short", "-p", "no:cacheprovider"),
     *("--ignore", "tests/docs", "--ignore", "tests/fuzz", "--ignore", "tests/packaging"),
@@ -90,7 +92,7 @@ def main(names: list[str]) -> int:
         print(f"error: no Python for {unknown}; found: {pythons}", file=sys.stderr)
         return 2
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        chosen = names or [*environments]
+        chosen = names or [name for name in environments if name != OWN]
         return not all([*pool.map(run, chosen, map(environments.__getitem__, chosen))])
 
 
