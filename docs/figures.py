@@ -24,7 +24,7 @@ from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.registry import make_observer
 from quincunx_env.utils.markdown import markdown_table
-from tests.clients.clients import FLAT, MASKABLE_PPO, MASKED, TIANSHOU_MASKED, TORCHRL_PPO
+from tests.clients.clients import FLAT, MASKABLE_PPO, MASKED, SOLITAIRE_VEC_ENV, TIANSHOU_MASKED, TORCHRL_PPO
 from train.common.tables import VARIANTS, percent
 from train.td_lambda.results import RESULTS, minutes, reached, seeds, stored_runs
 from train.td_lambda.settings import SETTINGS
@@ -159,10 +159,10 @@ def settings() -> str:
     return markdown_table(("command", "plays", "environment steps", "processor time", "result"), rows)
 
 
-def program(text: str, env: str) -> str:
-    """Return a program of tests/clients as a block, with an id."""
-    shown = text.removeprefix("\nimport sys\n\n").partition("assert ")[0]
-    shown = shown.replace("sys.argv[1], int(sys.argv[2])", f'"quincunx_env:{env}", 300_000')
+def program(text: str, env: str, end: str = "assert ") -> str:
+    """Return a program of tests/clients up to a word as a block, with an id."""
+    shown = text.removeprefix("\nimport sys\n\n").partition(end)[0]
+    shown = shown.replace("sys.argv[1]", f'"quincunx_env:{env}"').replace("int(sys.argv[2])", "300_000")
     return f"```python\n{shown}```\n"
 
 
@@ -177,7 +177,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "benchmark": benchmark_baselines,
     "generalisation": generalisation.table,
     "learners": learners,
-    "program-sb3": partial(program, MASKABLE_PPO, FLAT),
+    "program-sb3": partial(program, SOLITAIRE_VEC_ENV, ""),
+    "program-sb3-id": partial(program, MASKABLE_PPO, FLAT, end="model = "),
     "program-tianshou": partial(program, TIANSHOU_MASKED, MASKED),
     "program-torchrl": partial(program, TORCHRL_PPO, MASKED),
     "quick-start-script": quick_start_script,

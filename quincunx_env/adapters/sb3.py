@@ -271,7 +271,8 @@ def save(model: BaseAlgorithm, path: Path | str) -> None:
             "the model needs an environment of this package to be saved with its options: use model.set_env(env), or "
             "model.save(path)"
         ) from None
-    if model.get_vec_normalize_env() or codec.observation_space() != model.observation_space:
+    normalised = model.get_vec_normalize_env()
+    if (normalised and normalised.norm_obs) or codec.observation_space() != model.observation_space:
         raise ValueError(
             "a wrapper changes the observations, and the file has no place for that: use model.save(path), and write a "
             "function as a policy"

@@ -40,17 +40,7 @@ class Client:
         return f"{self.library}-{self.entry}".replace(" ", "")
 
 
-MASKABLE_PPO = """
-import sys
-
-from gymnasium.wrappers import TransformReward
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.utils import LinearSchedule
-
-name, steps = sys.argv[1], int(sys.argv[2])
-envs = make_vec_env(name, n_envs=512, wrapper_class=lambda env: TransformReward(env, lambda reward: 0.02 * reward))
-model = MaskablePPO(
+LEARNER = """model = MaskablePPO(
     "MlpPolicy",
     envs,
     n_steps=12,
@@ -64,6 +54,32 @@ model = MaskablePPO(
 model.learn(steps)
 assert model.num_timesteps >= steps
 """
+
+SOLITAIRE_VEC_ENV = f"""
+import sys
+
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecNormalize
+
+from quincunx_env.adapters.sb3 import SolitaireVecEnv
+
+steps = int(sys.argv[2])
+games = SolitaireVecEnv(512, observation="vector", preview=True, actions="hand")
+envs = VecNormalize(games, norm_obs=False, gamma=1.0)
+{LEARNER}"""
+
+MASKABLE_PPO = f"""
+import sys
+
+from gymnasium.wrappers import TransformReward
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.utils import LinearSchedule
+
+name, steps = sys.argv[1], int(sys.argv[2])
+envs = make_vec_env(name, n_envs=512, wrapper_class=lambda env: TransformReward(env, lambda reward: 0.02 * reward))
+{LEARNER}"""
 
 TIANSHOU_MASKED = """
 import sys
@@ -389,7 +405,11 @@ assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else ag
 
 CLIENTS = (
     Client(
-        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the settings above", FLAT, 0, MASKABLE_PPO),
+        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the program above", "SolitaireVecEnv", 0, SOLITAIRE_VEC_ENV),
+        masked=True,
+    ),
+    Client(
+        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, by id", FLAT, 0, MASKABLE_PPO),
         learns=True,
         masked=True,
     ),

@@ -29,8 +29,11 @@ def make_strict(strict: str = "", **options: Any) -> gymnasium.Env[Any, Any]:
 
 
 def name_of(recorded: str, namespace: str = "Recorded") -> str:
-    """Return the id of the environment with this id and a file of scores, or of a ``Strict`` one."""
-    return namespace + recorded[recorded.index("/") :]
+    """Return the id of the environment with this id and a file of scores, or of a ``Strict`` one.
+
+    The name of a class stays as it is.
+    """
+    return namespace + recorded[recorded.index("/") :] if "/" in recorded else recorded
 
 
 for name in ("Quincunx/SolitaireFlat-v0", "Quincunx/SolitaireMasked-v0"):
