@@ -160,7 +160,7 @@ def settings() -> str:
 
 
 def program(text: str, env: str, end: str = "assert ") -> str:
-    """Return a program of tests/clients up to a word as a block, with an id."""
+    """Return a program of tests/clients up to a word, with an id."""
     shown = text.removeprefix("\nimport sys\n\n").partition(end)[0]
     shown = shown.replace("sys.argv[1]", f'"quincunx_env:{env}"').replace("int(sys.argv[2])", "300_000")
     return f"```python\n{shown}```\n"
