@@ -1,11 +1,15 @@
 """The random generator of Gymnasium environments, and the seeds that it draws."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import seeding
 
+from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.integers import as_plain
 
@@ -48,6 +52,32 @@ class GymnasiumEnv:
         if self.np_random_seed < 0:
             return drawn_seed(self.np_random)
         return None if started else self.np_random_seed
+
+    def _generator_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the generator and its seed as arrays by name, for snapshots."""
+        generator = json.dumps(self.np_random.bit_generator.state).encode()
+        return {
+            "np_random_seed": np.array(self.np_random_seed),
+            "generator": np.frombuffer(generator, np.uint8).copy(),
+        }
+
+    def _set_generator(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Set the generator and its seed to those in a snapshot.
+
+        Raises:
+            ValueError: if they do not fit; nothing has changed then.
+        """
+        if (seed := int(state_entry(state, "np_random_seed", np.array(0)))) < -1:
+            raise ValueError("state array 'np_random_seed' must be a seed, or -1")
+        text = np.asarray(state.get("generator"))
+        try:
+            generator = json.loads(text.tobytes()) if text.dtype == np.uint8 and text.ndim == 1 else None
+        except (RecursionError, ValueError):
+            generator = None
+        if generator is None:
+            raise ValueError("state array 'generator' must hold JSON as uint8")
+        set_generator(self.np_random, generator)
+        self._np_random_seed = seed
 
     @property
     def spec(self) -> EnvSpec | None:

@@ -1,5 +1,6 @@
 """Vector environments with different rules side by side."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from quincunx_env.core.rules import several_rules
 from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv
 from quincunx_env.envs.options import reset_options
-from quincunx_env.envs.vector import GamesVectorEnv, batched, check_mask, check_seeds
+from quincunx_env.envs.vector import GamesVectorEnv, batched, check_mask, check_seeds, rows_need_reset
 
 
 class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -53,6 +54,11 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         self.observation_space: spaces.Space[Any] = batched(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
+    @property
+    def _has_reset(self) -> bool:
+        """Whether games are in progress in all rows."""
+        return all(env._has_reset for env in self.envs)
+
     def _join(self, parts: Sequence[Any]) -> Any:
         """Return the rows of all parts: arrays, or dictionaries of them. What a part does not have is 0."""
         found = [part for part in parts if part is not None]
@@ -73,15 +79,12 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         """Deal new games in all rows, or in ``options["reset_mask"]``; see `GamesVectorEnv.reset`."""
         chosen = reset_options(options, "deal", "reset_mask")
         mask = check_mask(chosen.get("reset_mask"), self.num_envs)
-        if seed is None:
-            seed = self._next_seed(bool(self.envs[0].batch.resets[0] >= 0))
-        first = seeds = check_seeds(seed, self.num_envs)
-        if isinstance(seeds, int):
-            seeds = list(range(seeds, seeds + self.num_envs))
+        if not self._has_reset and not mask.all():
+            raise ResetNeeded("no games are in progress: reset() needs all rows")
         at, deals = np.flatnonzero(mask), chosen.get("deal")
         if deals is not None and (not isinstance(deals, Sequence) or isinstance(deals, str) or len(deals) != len(at)):
             raise ValueError(f"{len(at)} games are reset and need a deal each, got {deals!r:.60}")
-        resets: list[tuple[GamesVectorEnv, dict[str, Any]]] = []
+        resets: list[tuple[GamesVectorEnv, slice, dict[str, Any]]] = []
         for env, rows in zip(self.envs, self._rows, strict=True):
             own: dict[str, Any] = {"reset_mask": mask[rows]}
             if deals is not None:
@@ -90,11 +93,14 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
                 if own["deal"]:
                     env._decks_of("options['deal']", own["deal"])  # refused before anything has changed
             if own["reset_mask"].any():
-                resets.append((env, {"seed": None if seeds is None else seeds[rows], "options": own}))
-        if not self.envs[0]._has_reset and not mask.all():
-            raise ResetNeeded("no games are in progress: reset() needs all rows")
-        for env, arguments in resets:
-            env.reset(**arguments)
+                resets.append((env, rows, own))
+        if seed is None:
+            seed = self._next_seed(bool(self.envs[0].batch.resets[0] >= 0))
+        first = seeds = check_seeds(seed, self.num_envs)
+        if isinstance(seeds, int):
+            seeds = list(range(seeds, seeds + self.num_envs))
+        for env, rows, own in resets:
+            env.reset(seed=None if seeds is None else seeds[rows], options=own)
         super().reset(seed=first[int(at[0])] if isinstance(first, list) else first)
         return self._show({})
 
@@ -107,11 +113,18 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
     def _advance(self, actions: Any) -> tuple[npt.NDArray[np.float64], Bools, Info]:
         """Step all games; return rewards, terminations and final infos."""
         array = as_array(actions)
-        if array.shape != (self.num_envs,):
-            raise IllegalAction(f"integer actions of shape ({self.num_envs},) are needed, got shape {array.shape}")
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            shape = f"integer actions of shape ({self.num_envs},) are needed"
+            raise self.codec.with_remedy(IllegalAction(f"{shape}, got {array.dtype} of shape {array.shape}"))
+        over = self._join([env.batch.over for env in self.envs])
+        if self.autoreset_mode == AutoresetMode.DISABLED and self._has_reset and over.any():
+            raise rows_need_reset(over)
         each = [(env, array[rows]) for env, rows in zip(self.envs, self._rows, strict=True)]
-        for env, own in each:
-            env._engine_actions(own)  # refused before anything has changed
+        for index, (env, own) in enumerate(each):
+            try:
+                env._engine_actions(own)  # refused before anything has changed
+            except IllegalAction as error:
+                raise self._renumbered(error, index) from None
         try:
             rewards, terminated, infos = zip(*(env._advance(own) for env, own in each), strict=True)
         except BaseException:
@@ -120,6 +133,12 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
             raise
         info: Info = self._join(infos)
         return self._join(rewards), self._join(terminated), info
+
+    def _renumbered(self, error: IllegalAction, index: int) -> IllegalAction:
+        """Return an error of the games with one of the rules, with the number of the row among all."""
+        return IllegalAction(
+            re.sub(r"^game (\d+)", lambda found: f"game {int(found[1]) * len(self.envs) + index}", str(error))
+        )
 
     def _show(self, info: Info, without_mask: bool = False) -> tuple[Observation, Info]:
         """Return observations and info; see `GamesVectorEnv._show`."""
@@ -155,9 +174,10 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
             env.set_pool(*arguments, **options)  # type: ignore[attr-defined]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot for `set_state`. Names begin with the index of the rules."""
+        """Return a snapshot for `set_state`. Names of games begin with the index of the rules."""
         states = [env.get_state() for env in self.envs]
-        return {f"{index}.{name}": array for index, state in enumerate(states) for name, array in state.items()}
+        games = {f"{index}.{name}": array for index, state in enumerate(states) for name, array in state.items()}
+        return games | self._generator_arrays()
 
     def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> tuple[Observation, Info]:
         """Restore a snapshot; see `GamesVectorEnv.set_state`."""
@@ -166,6 +186,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         before = self.get_state()
         try:
             self._set_parts(state)
+            self._set_generator(state)
         except ValueError:
             self._set_parts(before)
             raise

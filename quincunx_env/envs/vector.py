@@ -1,6 +1,5 @@
 """Many games as a Gymnasium ``VectorEnv``: shared resets, masks and infos."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation, ordered_dict
 from quincunx_env.envs.codec import Batch, Codec, Info
 from quincunx_env.envs.deals import parse_deals
-from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.generator import GymnasiumEnv
 from quincunx_env.envs.one_game import METADATA
 from quincunx_env.envs.options import check_option, reset_options
 from quincunx_env.envs.renderer import Renderer
@@ -65,6 +64,14 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> int |
         raise ValueError(f"{num_envs} seeds are needed, got {len(seed)}")
     seeds = [None if each is None else check_seed(each) for each in seed]
     return seeds if any(each is not None for each in seeds) else None
+
+
+def rows_need_reset(over: Bools) -> ResetNeeded:
+    """Return the error of a step of games that are over, bool [num_envs], without automatic reset."""
+    return ResetNeeded(
+        f"the games of rows {np.flatnonzero(over).tolist()} are over: reset them with "
+        "reset(options={'reset_mask': ...}) before the next step()"
+    )
 
 
 GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
@@ -267,10 +274,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise ResetNeeded("no games are in progress: call reset() first")
         batch, live = self.batch, ~self.batch.over
         if self.autoreset_mode == AutoresetMode.DISABLED and not live.all():
-            raise ResetNeeded(
-                f"the games of rows {np.flatnonzero(~live).tolist()} are over: reset them with "
-                "reset(options={'reset_mask': ...}) before the next step()"
-            )
+            raise rows_need_reset(~live)
         try:
             engine = self.codec.decode_actions(actions, live, batch)
             if not self.codec.play_next:
@@ -399,12 +403,8 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         It holds games, counters and the generator, as arrays by name.
         """
-        generator = json.dumps(self.np_random.bit_generator.state).encode()
-        seed = np.array(self.np_random_seed)
         own = {name: getattr(self, name).copy() for name in self.STATE_ARRAYS}
-        own |= {"has_reset": np.array(self._has_reset), "np_random_seed": seed}
-        own |= {"generator": np.frombuffer(generator, np.uint8).copy()}
-        return self.batch.get_state() | own
+        return self.batch.get_state() | own | {"has_reset": np.array(self._has_reset)} | self._generator_arrays()
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Info]:
         """Restore a snapshot of this or another environment.
@@ -422,17 +422,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         for name, array in own.items():
             check_limits(name, array, *self._limits().get(name, (0, 1)))
         has_reset = bool(state_entry(state, "has_reset", np.array(False)))
-        if (seed := int(state_entry(state, "np_random_seed", np.array(0)))) < -1:
-            raise ValueError("state array 'np_random_seed' must be a seed, or -1")
-        text = np.asarray(state.get("generator"))
-        try:
-            generator = json.loads(text.tobytes()) if text.dtype == np.uint8 and text.ndim == 1 else None
-        except (RecursionError, ValueError):
-            generator = None
-        if generator is None:
-            raise ValueError("state array 'generator' must hold JSON as uint8")
-        set_generator(self.np_random, generator)
-        self._np_random_seed = seed
+        self._set_generator(state)
         self.batch._copy_from(games)
         for name, array in own.items():
             setattr(self, name, array)
