@@ -1,6 +1,6 @@
-"""Observations: their contents, alike from both engines and in both encodings.
+"""Observations: their contents, alike from both engines.
 
-`tests.envs.test_leak` tests that they contain nothing that a seat cannot see.
+`test_encoding` tests their vectors, `tests.envs.test_leak` tests that they contain nothing that a seat cannot see.
 """
 
 import random
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 from quincunx_env import Deal, Game, Observer, Rules
 from quincunx_env.core.rules import BaseRules
@@ -95,9 +94,9 @@ def test_counts_of_other_rules_have_no_names() -> None:
 
 @every_game
 def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
-    """Row by row and to the last bit, for every seat at every step; all within the spaces, in both encodings."""
+    """Row by row and to the last bit, for every seat at every step; all within the space."""
     observer, plain, rng = make_observer(rules, preview=True), make_observer(rules), random.Random(SEED)
-    dict_space, flat_space = observer.dict_space(), observer.flat_space()
+    dict_space = observer.dict_space()
     games = [new_game(rules, SEED + row) for row in range(ROWS)]
     batch = new_batch(rules, ROWS)
     batch.reset(SEED)
@@ -108,15 +107,10 @@ def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
     while True:
         for seats in lookouts:
             rows = observer.observe_batch(batch, seats)
-            flat_rows = observer.flatten(rows)
             for row, (game, seat) in enumerate(zip(games, seats.tolist(), strict=True)):
                 alone = observer.observe(game, seat)
                 same(alone, {piece: values[row] for piece, values in rows.items()}, f"row {row}, seat {seat}")
-                flat = observer.flatten(alone)
-                same(flat, flat_rows[row])
-                same(observer.unflatten(flat), alone)
                 assert dict_space.contains(alone)
-                assert flat_space.contains(flat)
             state = batch.get_state(copy=False)
             assert not any(np.shares_memory(values, array) for values in rows.values() for array in state.values())
             without = {piece: values for piece, values in rows.items() if piece != "preview"}
@@ -131,32 +125,6 @@ def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
             if not game.over:
                 game.step(action)
         batch.step(actions)
-
-
-@every_game
-@pytest.mark.parametrize("preview", [False, True], ids=["plain", "preview"])
-def test_pieces_and_flat_hold_the_same(rules: BaseRules, preview: bool) -> None:
-    """`unflatten` inverts `flatten` exactly, with any leading axes; both spaces have the same limits."""
-    observer = make_observer(rules, preview)
-    dict_space, flat_space = observer.dict_space(), observer.flat_space()
-    assert flat_space.shape == (observer.size,)
-    assert flat_space.dtype == np.int16
-    dict_space.seed(SEED)
-    for end in ("low", "high"):
-        limits = {piece.name: getattr(dict_space[piece.name], end) for piece in observer.pieces}
-        same(observer.flatten(limits), getattr(flat_space, end))
-    for lead in ((), (3,), (2, 3)):
-        samples = [dict_space.sample() for _ in range(int(np.prod(lead)))]
-        pieces = {
-            piece.name: np.stack([sample[piece.name] for sample in samples]).reshape(*lead, *piece.shape)
-            for piece in observer.pieces
-        }
-        flat = observer.flatten(pieces)
-        assert flat.dtype == np.int16
-        assert flat.shape == (*lead, observer.size)
-        same(observer.unflatten(flat), pieces)
-        same(observer.flatten(observer.unflatten(flat)), flat)
-        same(observer.unflatten(flat.astype(np.int64)), pieces)
 
 
 @every_variant
@@ -208,40 +176,45 @@ def test_seats_are_counted_from_the_observing_one(players: int) -> None:
 
 @every_game
 @pytest.mark.parametrize("preview", [False, True], ids=["plain", "preview"])
-def test_table_lists_exactly_the_slices(rules: BaseRules, preview: bool) -> None:
-    """A well-formed Markdown table with a row for each piece, in order and without gaps, and one for each count."""
+def test_table_lists_exactly_the_pieces(rules: BaseRules, preview: bool) -> None:
+    """A well-formed Markdown table with a row for each piece, in order, and one for each count."""
     observer = make_observer(rules, preview)
     lines = [line.strip("|").split("|") for line in observer.table().splitlines()]
     cells = [[cell.strip() for cell in line] for line in lines]
-    assert {len(line) for line in cells} == {5}
-    assert cells[0] == ["flat", "piece", "shape, dtype", "meaning", "range"]
-    assert cells[1] == ["---"] * 5
-    space, flat_space = observer.dict_space(), observer.flat_space()
-    end = 0
-    counts = iter(range(len(observer.counts)))
-    listed = []
-    for where, piece, shape, meaning, limits in cells[2:]:
+    assert {len(line) for line in cells} == {4}
+    assert cells[0] == ["piece", "shape, dtype", "meaning", "range"]
+    assert cells[1] == ["---"] * 4
+    space, counts, listed = observer.dict_space(), list(observer.counts), []
+    for piece, shape, meaning, limits in cells[2:]:
         assert meaning
-        low, high = map(int, limits.split(" ... "))
+        ends: Any = tuple(map(int, limits.split(" ... ")))
         if piece.startswith("`counts["):
-            index = next(counts)
-            assert piece == f"`counts[{index}]`"
-            assert shape == list(observer.counts)[index]
-            at = slice(int(where), int(where) + 1)
-            assert at.start == observer.slices["counts"].start + index
+            index = int(piece[len("`counts[") : -len("]`")])
+            assert counts.pop(0) == shape == list(observer.counts)[index]
+            box: Any = space["counts"]
+            assert ends == (box.low[index], box.high[index])
         else:
             listed.append(piece.strip("`"))
             box = space[listed[-1]]
-            assert isinstance(box, spaces.Box)
             assert shape == f"{list(box.shape)} {box.dtype}"
-            start, stop = map(int, where.split(":"))
-            at = slice(start, stop)
-            assert (start, stop) == (end, end + int(np.prod(box.shape)))
-            assert observer.slices[listed[-1]] == at
-            end = stop
-        assert (flat_space.low[at].min(), flat_space.high[at].max()) == (low, high)
-    assert end == observer.size
-    assert next(counts, None) is None
-    assert listed == [piece.name for piece in observer.pieces] == list(observer.slices)
-    assert set(listed) == set(space)
+            assert ends == (box.low.min(), box.high.max())
+    assert not counts
+    assert listed == [piece.name for piece in observer.pieces] == list(space)
     assert ("preview" in listed, "pending" in listed) == (preview, getattr(rules, "simpleton", False))
+
+
+@every_game
+@pytest.mark.parametrize("by_place", [False, True], ids=["by card", "by place"])
+def test_table_of_the_vector_lists_exactly_its_slices(rules: BaseRules, by_place: bool) -> None:
+    """A row for each part, in order and without gaps, with the limits of the space."""
+    encoder = make_observer(rules, preview=True).encoder(by_place)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in encoder.table().splitlines()]
+    assert cells[:2] == [["vector", "piece", "inputs", "range"], ["---"] * 4]
+    space, end = encoder.space(), 0
+    for (where, part, inputs, limits), (name, place) in zip(cells[2:], encoder.slices.items(), strict=True):
+        assert (where, part, bool(inputs)) == (f"{place.start}:{place.stop}", f"`{name}`", True)
+        assert place.start == end < place.stop
+        end = place.stop
+        ends = zip(space.low[place], space.high[place], strict=True)
+        assert {*limits.split(", ")} == {f"{low:.4g} ... {high:.4g}" for low, high in ends}
+    assert end == encoder.size == len(space.low)

@@ -98,7 +98,7 @@ def assert_agrees(observer: AnyObserver, batch: Any, game: Any, seat: int) -> No
 
 @every_game
 def test_resampled_games_agree_with_the_observation(variant: str) -> None:
-    """For every seat along a random game, from pieces or flat; while announcing and in later rounds too."""
+    """For every seat along a random game, from pieces or a vector; while announcing and in later rounds too."""
     rules = EVERY_GAME[variant]
     observer = make_observer(rules, preview=True)
     game_length = sum(1 for _ in positions(rules, SEED))
@@ -109,8 +109,9 @@ def test_resampled_games_agree_with_the_observation(variant: str) -> None:
             seen = observer.observe(game, seat)
             batch = resample(observer, seen, rng_of(step), 3)
             assert_agrees(observer, batch, game, seat)
-            flat = resample(observer, observer.flatten(seen), rng_of(step), 3)
-            same(flat.get_state(), batch.get_state())
+            by_place = bool(step % 2)
+            again = resample(observer, observer.vector(game, seat, by_place), rng_of(step), 3)
+            same(again.get_state(), batch.get_state())
             announcing += getattr(game, "pending", None) is not None
             later += game.round > 0
             hidden = [[left_over(batch.to_game(row)), batch.hands[row].tolist()] for row in range(3)]
@@ -247,7 +248,7 @@ def test_what_is_hidden_has_no_influence(variant: str) -> None:
             twin.step(action)
         different += left_over(twin) != left_over(game)
         samples = [
-            resample(observer, observer.flatten(observer.observe(each, seat)), rng_of(), 3) for each in (game, twin)
+            resample(observer, observer.vector(each, seat, by_place=False), rng_of(), 3) for each in (game, twin)
         ]
         same(samples[0].get_state(), samples[1].get_state())
     assert different
@@ -306,7 +307,7 @@ def test_games_after_a_resampled_one_are_unknown(rules: BaseRules) -> None:
     "variant", [*BASES, "corners-2+simpleton", "open-3+simpleton+match", "corners-4+match", *SOME_SPIRAL]
 )
 def test_finished_games_are_refused(variant: str) -> None:
-    """For every seat, from pieces and flat; a solitaire whether it was lost or not."""
+    """For every seat, from pieces and vectors; a solitaire whether it was lost or not."""
     rules = EVERY_GAME[variant]
     observer, endings = make_observer(rules), set()
     for seed in range(SEED, SEED + (1 if rules.num_players > 1 else 30)):
@@ -314,9 +315,9 @@ def test_finished_games_are_refused(variant: str) -> None:
         endings.add(getattr(game, "lost", False))
         for seat in range(rules.num_players):
             seen = observer.observe(game, seat)
-            for codec in (seen, observer.flatten(seen)):
+            for observation in (seen, *(observer.vector(game, seat, by_place) for by_place in (False, True))):
                 with pytest.raises(ValueError, match="game that is over"):
-                    resample(observer, codec, rng_of())
+                    resample(observer, observation, rng_of())
     assert endings == ({False, True} if rules.num_players == 1 else {False})
 
 
@@ -351,7 +352,7 @@ def without_draws(rules: Rules) -> Game:
     raise AssertionError("no such game")
 
 
-@pytest.mark.parametrize("flat", [False, True], ids=["pieces", "flat"])
+@pytest.mark.parametrize("vector", [False, True], ids=["pieces", "vector"])
 @pytest.mark.parametrize(
     ("own", "its"),
     [
@@ -375,11 +376,12 @@ def without_draws(rules: Rules) -> Game:
     ],
     ids=str,
 )
-def test_observations_of_other_rules_are_refused(own: BaseRules, its: BaseRules, flat: bool) -> None:
+def test_observations_of_other_rules_are_refused(own: BaseRules, its: BaseRules, vector: bool) -> None:
     """Of another game, another number of players or rounds, another grid or another deck."""
-    seen = make_observer(its).observe(reach(its, 4))
+    observer, game = make_observer(its), reach(its, 4)
+    seen = observer.vector(game, 0, by_place=False) if vector else observer.observe(game)
     with pytest.raises(ValueError):  # noqa: PT011  the message depends on the first difference
-        resample(make_observer(own), make_observer(its).flatten(seen) if flat else seen, rng_of())
+        resample(make_observer(own), seen, rng_of())
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "2", True, None], ids=repr)
@@ -402,10 +404,10 @@ def test_what_is_no_observation_is_refused() -> None:
     observer = Observer(Rules())
     seen = observer.observe(reach(Rules(), 2))
     vector = observer.encoder().encode(seen)
-    for known in (observer.flatten(seen), vector, observer.encoder(by_place=True).encode(seen)):
+    for known in (vector, vector.astype(np.float64), observer.encoder(by_place=True).encode(seen)):
         resample(observer, known, rng_of())
     others: tuple[Any, ...] = (None, "x", {}, vector[1:], vector + np.float32(0.5), vector * np.nan)
-    others += (observer.flatten(seen) + 100, observer.flatten(seen).astype(float))
+    others += (vector + 100, vector.astype(np.int16))
     for wrong in others:
         with pytest.raises(ValueError, match="this is not an observation of one game of"):
             resample(observer, wrong, rng_of())
@@ -428,11 +430,11 @@ def test_games_that_are_dealt_have_no_observing_seat() -> None:
 
 MASKED = [
     quincunx_v0.env(),
-    quincunx_v0.env(observation="flat", num_players=3),
-    spiral_v0.env(observation="float32"),
+    quincunx_v0.env(num_players=3, actions="hand"),
+    spiral_v0.env(),
     *(gymnasium.make(f"Quincunx/{name}Masked-v0") for name in ("Solitaire", "VsOpponents")),
     gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs"),
-    gymnasium.make("Quincunx/Solitaire-v0", mask_in="both", padded=True, actions="factored"),
+    gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs", rules=[{}], actions="hand"),
 ]
 
 
@@ -442,7 +444,7 @@ def test_observations_of_environments_are_taken_with_their_masks(env: Any) -> No
     assert "action_mask" in shown[0]
     observer, game = env.unwrapped.observer, env.unwrapped.game
     assert_same_information_set(game, game.mover, resample(observer, shown[0], rng_of(), 2))
-    same(observer.flatten(shown[0]), observer.flatten(observer.observe(game, game.mover)))
+    same(observer.to_unpadded(shown[0])[1], make_observer(game.rules, observer.preview).observe(game, game.mover))
 
 
 # --- The exported check ----------------------------------------------------------------------------------------------

@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_env import Batch, Game, IllegalAction, Rules, resample
+from quincunx_env import Batch, Game, Rules, resample, spiral
 from quincunx_env.core.observation import Pieces
-from quincunx_env.envs.batched import BatchedGames
-from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.quincunx import Observer, PaddedObserver
 from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST
 from quincunx_env.registry import make_observer
@@ -34,9 +32,8 @@ def test_one_layout_serves_all_rules() -> None:
             tuple(piece[:6] for piece in observer.pieces),
             *(observer.encoder(by_place).table() for by_place in (False, True)),
             tuple(observer.counts),
-            observer.size,
             observer.num_actions,
-            str(observer.flat_space()),
+            *(str(observer.encoder(by_place).space()) for by_place in (False, True)),
         )
         for observer in (PaddedObserver(rules, preview=True) for rules in VARIANTS.values())
     }
@@ -55,15 +52,13 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
     """Cell by cell, count by count, against the observation of the rules' own width."""
     wide, own = PaddedObserver(rules, preview=True), Observer(rules, preview=True)
     cells = [place_of(rules, cell) for cell in range(rules.num_cells)]
-    spaces = wide.dict_space(), wide.flat_space()
+    space = wide.dict_space()
     for step, game in enumerate(positions(rules, SEED)):
         if step % 5 and not game.over:
             continue
         for seat in range(rules.num_players):
             seen, small = wide.observe(game, seat), own.observe(game, seat)
-            assert spaces[0].contains(seen)
-            assert spaces[1].contains(wide.flatten(wide.observe(game, seat)))
-            same(wide.unflatten(wide.flatten(wide.observe(game, seat))), seen)
+            assert space.contains(seen)
             for cell in range(81):
                 inside = cell in cells
                 assert seen["board"][cell] == (small["board"][cells.index(cell)] if inside else NO_CELL)
@@ -81,7 +76,7 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
             preview[: rules.num_cards, cells] = small["preview"]
             same(seen["preview"], preview)
             same(wide.to_unpadded(seen)[1], small)
-            same(wide.to_unpadded(wide.flatten(seen))[1], small)
+            same(wide.to_unpadded(wide.encoder().encode(seen))[1], small)
 
 
 @every_variant
@@ -105,7 +100,7 @@ def test_actions_mean_the_same(rules: Rules) -> None:
 def test_resampling_takes_either_width(rules: Rules) -> None:
     wide, own, game = PaddedObserver(rules, preview=True), Observer(rules, preview=True), Game.from_seed(rules, 8)
     game.step(int(own.mask(game).argmax()))
-    seen = resample(wide, wide.flatten(wide.observe(game, 0)), np.random.default_rng(0), 4)
+    seen = resample(wide, wide.vector(game, 0, by_place=False), np.random.default_rng(0), 4)
     same(seen.get_state(), resample(own, own.observe(game, 0), np.random.default_rng(0), 4).get_state())
     same(wide.hidden(wide.observe(game, 0)), own.hidden(own.observe(game, 0)))
     same(wide.public_state(wide.observe(game, 0)), own.public_state(own.observe(game, 0)))
@@ -130,25 +125,6 @@ def test_a_padded_policy_plays_any_rules() -> None:
             batch.step(chosen)
 
 
-# --- Environments ----------------------------------------------------------------------------------------------------
-
-
 def test_the_spiral_game_has_no_padded_observer() -> None:
     assert type(make_observer(Rules(), padded=True)) is PaddedObserver
-    spiral = BatchedGames(2, "spiral", padded=True)
-    assert spiral.reset(seed=0).mask.shape == (2, 52)
-
-
-def test_factored_actions_are_padded_too() -> None:
-    joint, factored = SolitaireEnv(padded=True), SolitaireEnv(padded=True, actions="factored")
-    many = SolitaireVectorEnv(2, padded=True, actions="factored")
-    joint.reset(seed=4)
-    mask = factored.reset(seed=4)[1]["action_mask"]
-    same(many.reset(seed=4)[1]["action_mask"][0], mask)
-    assert mask.shape == (41 + 81,)
-    cards, cells = mask[:41].nonzero()[0], mask[41:].nonzero()[0]
-    legal = np.add.outer(cards * 81, cells).ravel()
-    assert joint.codec.mask(joint.game).nonzero()[0].tolist() == legal.tolist()
-    same(joint.step(legal[7])[0], factored.step((cards[7 // len(cells)], cells[7 % len(cells)]))[0])
-    with pytest.raises(IllegalAction, match="out of range"):
-        factored.step((40, 0))
+    assert type(make_observer(spiral.Rules(), padded=True)) is spiral.Observer
