@@ -314,8 +314,8 @@ def test_finished_games_are_refused(variant: str) -> None:
         *_, game = positions(rules, seed)
         endings.add(getattr(game, "lost", False))
         for seat in range(rules.num_players):
-            seen = observer.observe(game, seat)
-            for observation in (seen, *(observer.vector(game, seat, by_place) for by_place in (False, True))):
+            seen: tuple[Any, ...] = (observer.observe(game, seat), observer.vector(game, seat, by_place=False))
+            for observation in (*seen, observer.vector(game, seat, by_place=True)):
                 with pytest.raises(ValueError, match="game that is over"):
                     resample(observer, observation, rng_of())
     assert endings == ({False, True} if rules.num_players == 1 else {False})
