@@ -28,6 +28,8 @@ from quincunx_env import (
 from quincunx_env.core.deal import draw
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.rules import SeveralRules
+from quincunx_env.envs.solitaire import make_solitaire_vec
+from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 from tests.variants import new_game, random_action, same
@@ -92,8 +94,8 @@ class Driver(ABC):
         """The rules of its games."""
         return self.inner.rules
 
-    def rules_of(self, seed: int, number: int) -> Any:
-        """The rules of game ``number`` of a seed."""
+    def rules_of(self, row: int, seed: int, number: int) -> Any:
+        """The rules of game ``number`` of a seed in this row."""
         rules = self.rules
         if not isinstance(rules, SeveralRules):
             return rules
@@ -107,12 +109,6 @@ class Driver(ABC):
     def observer_of(self, game: Any) -> Any:
         """The observer of one of its games."""
         return make_observer(game.rules, padded=True) if isinstance(self.rules, SeveralRules) else self.observer
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Cards and cells of a factored action."""
-        cards, cells = self.observer.factors
-        return cards, cells
 
     @abstractmethod
     def reset(self, seed: Any = None, deals: Any = None) -> None:
@@ -132,34 +128,30 @@ class Driver(ABC):
 
     @abstractmethod
     def step(self, action: Any) -> None:
-        """Take an action in `row`, as the environment's joint or factored action; legal ones in the others."""
+        """Take an action in `row`; legal ones in the others."""
 
     def mask(self) -> Mask:
-        """The mask of `row`, [A]; factored masks expanded to joint ones."""
+        """The mask of `row`, [A]."""
         mask: Mask = np.asarray(self.raw_masks())[self.row].astype(np.bool_)
-        if not self.factored:
-            return mask
-        cards, _ = self.sizes
-        joint: Mask = np.logical_and.outer(mask[:cards], mask[cards:]).ravel()
-        return joint
+        return mask
 
     @abstractmethod
     def raw_masks(self) -> Any:
         """The mask of every row as the environment has it."""
 
-    @property
-    def factored(self) -> bool:
-        """Whether an action is a pair of card and cell."""
-        return self.options.get("actions") == "factored"
-
-    def encode(self, action: int) -> Any:
-        """A joint action as the environment takes it."""
-        return np.array(divmod(action, self.sizes[1])) if self.factored else action
-
     def number(self, action: int) -> int:
         """The environment's number of one of the engine's joint actions."""
-        observer = self.observer_of(self.games()[self.row])
-        return int(np.flatnonzero(observer.to_engine(np.arange(observer.num_actions)) == action)[0])
+        return self.numbers(self.games()[self.row]).index(action)
+
+    def numbers(self, game: Any) -> list[int]:
+        """The engine's action of each number, -1 if it has none, in one of its games."""
+        observer = self.observer_of(game)
+        if self.options.get("actions") == "hand":
+            joint = [observer.joint_action(game, number) for number in range(observer.places.num_actions)]
+        else:
+            joint = [*range(observer.num_actions)]
+        numbers: list[int] = observer.to_engine(np.array(joint)).tolist()
+        return numbers
 
     def current(self) -> Any:
         """What the environment shows without a step."""
@@ -210,17 +202,13 @@ class Driver(ABC):
         twin.__dict__ |= self.__dict__ | {"env": env}
         return twin
 
-    def _choose(self, masks: Any, rng: np.random.Generator) -> Any:
-        """A random legal action for every row, zeros where none is legal; [rows] or, factored, [rows, 2]."""
-        cards = self.sizes[0] if self.factored else 0
+    def _choose(self, masks: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """A random legal action for every row, 0 where none is legal; [rows]."""
         chosen = []
         for mask in np.atleast_2d(masks).astype(np.bool_):
-            parts = [mask[:cards], mask[cards:]] if self.factored else [mask]
-            draws = rng.random(2)  # as many numbers in every position
-            legal = [np.flatnonzero(part) for part in parts]
-            found = zip(legal, draws, strict=False)
-            chosen.append([int(part[int(draw * len(part))]) if len(part) else 0 for part, draw in found])
-        return np.array(chosen) if self.factored else np.array(chosen)[:, 0]
+            legal, draw = np.flatnonzero(mask), rng.random()  # one number in every position
+            chosen.append(int(legal[int(draw * len(legal))]) if len(legal) else 0)
+        return np.array(chosen)
 
 
 class Single(Driver):
@@ -288,7 +276,7 @@ class Vector(Many):
 
     def advance(self, rng: np.random.Generator) -> None:
         """See `Driver.advance`."""
-        over = self.env.batch.over.copy()
+        over = np.array([game.over for game in self.games()])
         if self.env.autoreset_mode == AutoresetMode.DISABLED and over.any():
             self.shown = self.env.reset(options={"reset_mask": over})
         else:
@@ -297,6 +285,14 @@ class Vector(Many):
     def raw_masks(self) -> Any:
         """See `Driver.raw_masks`."""
         return self.env.action_masks()
+
+
+class SideBySide(Vector):
+    """A Gymnasium vector environment with several rules."""
+
+    def rules_of(self, row: int, seed: int, number: int) -> Any:
+        """See `Driver.rules_of`."""
+        return self.rules[row % len(self.rules)]
 
 
 class Stable(Vector):
@@ -458,20 +454,23 @@ def _paired(one: list[Options], other: list[Options]) -> list[Options]:
 
 SEVERAL_ALONE: list[Rules] = [Rules(), Rules(edge_contact=True, pawns=True), Rules(excuse=True, flush=True)]
 SEVERAL: list[Rules] = [Rules(2, flush=True), Rules(3, "open", excuse=True), Rules(4, pawns=True, match=True)]
-"""Rules from which each game draws its own."""
+"""Rules from which each game draws its own, or which are side by side."""
 SOLITAIRE: list[Options] = [
     {},
-    {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
+    {"observation": "vector", "preview": True, "actions": "hand", "lost_value": -10},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True},
-    {"padded": True, "observation": "float32", "mask_in": "both"},
+    {"rules": [Rules(flush=True)], "observation": "vector", "mask_in": "obs"},
+]
+SOLITAIRES: list[Options] = [
     {"rules": SEVERAL_ALONE, "preview": True},
-    {"rules": SEVERAL_ALONE, "actions": "factored", "rules_in_obs": False, "observation": "float32"},
+    {"rules": SEVERAL_ALONE, "actions": "hand", "observation": "vector"},
 ]
 MULTIPLAYER: list[Options] = [
     {},
-    {"num_players": 3, "start": "open", "excuse": True, "preview": True, "observation": "float32"},
+    {"num_players": 3, "start": "open", "excuse": True, "preview": True, "actions": "hand"},
     {"num_players": 4, "start": "open", "pawns": True, "flush": True, "reward": "points"},
     {"num_players": 2, "simpleton": True, "match": True, "reward": "outcome"},
+    {"rules": [Rules(3, pawns=True)]},
 ]
 SPIRAL: list[Options] = [
     {},
@@ -480,12 +479,14 @@ SPIRAL: list[Options] = [
 VS_OPPONENTS: list[Options] = [
     *({"opponents": greedy} | options for options in MULTIPLAYER),
     {"opponents": greedy, "game": "spiral", "deals": 1, "seat": 1},
-    {"pool": ["uniform", "greedy"], "num_players": 3, "actions": "factored"},
-    {"opponents": greedy, "rules": SEVERAL, "observation": "flat"},
-    {"pool": ["greedy", "uniform"], "rules": [*SEVERAL, Rules(2, simpleton=True)], "preview": True},
+    {"pool": ["uniform", "greedy"], "num_players": 3, "observation": "vector", "mask_in": "obs"},
+]
+VS_OPPONENTS_OF_SEVERAL: list[Options] = [
+    {"opponents": greedy, "rules": SEVERAL, "observation": "vector"},
+    {"pool": ["greedy", "uniform"], "rules": SEVERAL, "preview": True, "actions": "hand"},
 ]
 MODES: list[Options] = [{"autoreset_mode": mode} for mode in AutoresetMode]
-MASKS_IN: list[Options] = [{"mask_in": where} for where in ("obs", "info", "both")]
+MASKS_IN: list[Options] = [{"mask_in": where} for where in ("obs", "info")]
 SOLITAIRE_VECTOR = [*MODES, {"copy": False}, *_paired(SOLITAIRE[1:], MODES)]
 
 
@@ -495,18 +496,19 @@ Case = tuple[type[Driver], Callable[..., Any], Options]
 def _cases() -> Iterator[tuple[str, Case]]:
     """Every environment with each of its options."""
     every: Sequence[tuple[str, type[Driver], Callable[..., Any], list[Options]]] = (
-        ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE),
+        ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE + SOLITAIRES),
         ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, SOLITAIRE_VECTOR),
-        ("SolitaireVecEnv", Stable, solitaire_vec_env, [*SOLITAIRE[:2], SOLITAIRE[-2]]),
-        ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS),
+        ("make_solitaire_vec", SideBySide, make_solitaire_vec, _paired(SOLITAIRES * 2, MODES)),
+        ("SolitaireVecEnv", Stable, solitaire_vec_env, SOLITAIRE[:2]),
+        ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS + VS_OPPONENTS_OF_SEVERAL),
         ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, _paired(VS_OPPONENTS, MODES)),
+        ("make_vs_opponents_vec", SideBySide, make_vs_opponents_vec, _paired(VS_OPPONENTS_OF_SEVERAL, MODES[1:])),
         ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[-1:]),
-        ("quincunx_v0.raw_env", Agents, quincunx_v0.raw_env, [*_paired(MULTIPLAYER, MASKS_IN), {"padded": True}]),
+        ("quincunx_v0.raw_env", Agents, quincunx_v0.raw_env, _paired(MULTIPLAYER, MASKS_IN)),
         ("quincunx_v0.env", Agents, quincunx_v0.env, _paired(MULTIPLAYER, MASKS_IN)[::3]),
-        ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, _paired(SPIRAL, MASKS_IN[1:])),
+        ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, _paired(SPIRAL, MASKS_IN)),
         ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL[1:]),
-        ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces", "padded": True}]),
-        ("BatchedGames", Batched, BatchedGames, [{"rules": SEVERAL, "reward": "outcome", "preview": True}]),
+        ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces", "preview": True}]),
         ("BatchedGames", Batched, BatchedGames, [{"game": "spiral"} | options for options in SPIRAL]),
     )
     for name, driver, build, several in every:
@@ -541,12 +543,12 @@ def every_environment(which: Callable[[Case], bool] = lambda case: True) -> pyte
 
 def takes_deals(case: Case) -> bool:
     """Whether deals can be handed in to an environment, without their rules."""
-    return case[0].takes_deals and "rules" not in case[2]
+    return case[0].takes_deals and (case[0] is not Single or "rules" not in case[2])
 
 
 def seeded(driver: Driver, number: int, seed: int = SEED) -> list[Any]:
     """The deals of game ``number`` of every row."""
-    return [new_game(driver.rules_of(seed + row, number), seed + row, number).deals for row in range(driver.rows)]
+    return [new_game(driver.rules_of(row, seed + row, number), seed + row, number).deals for row in range(driver.rows)]
 
 
 def dealt(driver: Driver) -> list[Any]:
@@ -556,6 +558,10 @@ def dealt(driver: Driver) -> list[Any]:
 
 def identified(driver: Driver) -> list[tuple[int, int]]:
     """(seed, game) of the present deals, as the environment reports them."""
+    if isinstance(driver, SideBySide):
+        count, envs = len(driver.rules), driver.env.envs
+        parts = [(envs[row % count].batch, row // count) for row in range(driver.rows)]
+        return [(int(batch.seed[row]), int(batch.game[row])) for batch, row in parts]
     batch = getattr(getattr(driver.env, "envs", driver.env), "batch", None)
     if batch is not None:
         return list(zip(batch.seed.tolist(), batch.game.tolist(), strict=True))

@@ -11,22 +11,18 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env import IllegalAction, spiral
-from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from tests import reference_scorer as scorer
 from tests.envs.drivers import (
     DRIVERS,
-    SEED,
     Agents,
     Batched,
     Case,
     Driver,
     Mask,
     Single,
-    Vector,
-    dealt,
+    Stable,
     drive,
     every_environment,
-    seeded,
 )
 from tests.variants import announcement, same
 
@@ -50,13 +46,7 @@ def legal_actions(game: Any) -> list[int]:
 
 def expected_mask(driver: Driver, game: Any) -> Mask:
     """The mask of a game by hand, as the environment encodes it."""
-    observer = driver.observer_of(game)
-    legal: Mask = np.isin(observer.to_engine(np.arange(observer.num_actions)), legal_actions(game))
-    if driver.factored:
-        cards, cells = divmod(np.flatnonzero(legal), driver.sizes[1])
-        return np.concatenate(
-            [np.isin(np.arange(size), own) for size, own in zip(driver.sizes, (cards, cells), strict=True)]
-        )
+    legal: Mask = np.isin(driver.numbers(game), legal_actions(game))
     return legal
 
 
@@ -64,9 +54,10 @@ def shown_masks(driver: Driver) -> list[npt.NDArray[Any]]:
     """The masks of the last call's observations, infos and positions, [rows, A] each."""
     if isinstance(driver, Batched):
         return [getattr(driver.shown, "position", driver.shown).mask]
-    if isinstance(driver, Single):
-        return [driver.shown[-1]["action_mask"][None]]
-    return [driver.shown[-1]["action_mask"]] if type(driver) is Vector else []
+    if isinstance(driver, Stable):
+        return []
+    holder = driver.shown[0] if driver.options.get("mask_in") == "obs" else driver.shown[-1]
+    return [holder["action_mask"][None] if isinstance(driver, Single) else holder["action_mask"]]
 
 
 @every_environment(lambda case: not issubclass(case[0], Agents))
@@ -101,8 +92,8 @@ def test_masks_of_agents_hold_the_legal_actions_of_the_mover(case: Case) -> None
         assert expected.any() != game.over
         for seat, agent in enumerate(driver.env.possible_agents):
             seen, info = driver.env.observe(agent), driver.env.infos.get(agent, {})
-            assert isinstance(seen, dict) == (mask_in != "info")
-            assert ("action_mask" in info) == (mask_in != "obs" and agent in driver.env.agents)
+            assert isinstance(seen, dict) == (mask_in == "obs")
+            assert ("action_mask" in info) == (mask_in == "info" and agent in driver.env.agents)
             found = [seen["action_mask"]] if isinstance(seen, dict) else []
             found += [info["action_mask"]] if "action_mask" in info else []
             for mask in found:
@@ -114,7 +105,7 @@ def test_masks_of_agents_hold_the_legal_actions_of_the_mover(case: Case) -> None
 def tried(case: Case) -> bool:
     """A few of each kind: one position takes a thousand actions and more."""
     name = next(name for name, each in DRIVERS.items() if each is case)
-    if "SolitaireEnv" in name or "factored" in name or "spiral" in name:
+    if "SolitaireEnv" in name or "hand" in name or "spiral" in name:
         return True
     return issubclass(case[0], Agents) and (case[2].get("simpleton", False) or case[2].get("start") == "open")
 
@@ -122,7 +113,7 @@ def tried(case: Case) -> bool:
 @pytest.mark.parametrize("steps", [4, 5])
 @every_environment(tried)
 def test_legal_is_exactly_what_does_not_raise(case: Case, steps: int) -> None:
-    """Every action of the space, tried from the same position; beyond the axis of cells lies no cell of the next card.
+    """Every action of the space, tried from the same position.
 
     With Simpleton a card is due first, and then an announcement; elsewhere one position is enough.
     """
@@ -134,16 +125,11 @@ def test_legal_is_exactly_what_does_not_raise(case: Case, steps: int) -> None:
     with driver.unchanged():
         for action, legal in enumerate(mask.tolist()):
             if legal:
-                driver.step(driver.encode(action))
+                driver.step(action)
                 driver.env.set_state(state)
             else:
                 with pytest.raises(IllegalAction):
-                    driver.step(driver.encode(action))
-        if driver.factored:
-            for card in range(driver.sizes[0]):
-                for cell in (-1, driver.sizes[1]):
-                    with pytest.raises(IllegalAction, match="out of range"):
-                        driver.step(np.array([card, cell]))
+                    driver.step(action)
 
 
 KINDS: list[Callable[[Any], Any]] = [np.int16, np.int32, np.int64, np.uint16, np.array]
@@ -193,20 +179,14 @@ def wrong_plays(driver: Driver) -> dict[int, str]:
 
 def outside(driver: Driver) -> list[Any]:
     """Integers that are no actions."""
-    if driver.factored:
-        return [(driver.sizes[0], 0), (-1, 0), (0, driver.sizes[1]), (0, -1)]
-    return [-1, driver.observer.num_actions, np.int64(-1), np.int32(driver.observer.num_actions)]
+    number = len(driver.mask())
+    return [-1, number, np.int64(-1), np.int32(number)]
 
 
-JOINT: list[Any] = [10**30, 3.0, np.float64(3), None, "3", [3], np.array([3]), np.array([3, 4]), (1, 2), True, [1, [2]]]
-FACTORED: list[Any] = [
-    *(3, None, "34", (3.0, 4), (None, 1), (1,), (1, 2, 3), np.array([3.0, 4.0]), (0, 10**30), (True, False), (1, [2])),
+NOT_ACTIONS: list[Any] = [
+    *(10**30, 3.0, np.float64(3), None, "3", [3], np.array([3]), np.array([3, 4]), (1, 2), True, [1, [2]]),
 ]
-
-
-def not_actions(driver: Driver) -> list[Any]:
-    """What is no action of one game, by its type or its shape."""
-    return FACTORED if driver.factored else JOINT
+"""What is no action of one game, by its type or its shape."""
 
 
 @every_environment()
@@ -217,11 +197,12 @@ def test_illegal_actions_raise_and_change_nothing(case: Case) -> None:
     """
     for steps in (0, 5):
         driver = drive(case).started(steps)
-        in_row = "" if driver.rows == 1 and not hasattr(driver.env, "envs") else f"game {driver.row}: .*"
+        in_row = "" if driver.rows == 1 else f"game {driver.row}: .*"
         with driver.unchanged():
             for action, match in wrong_plays(driver).items():
-                with pytest.raises(IllegalAction, match=in_row + re.escape(match)):
-                    driver.step(driver.encode(driver.number(action)))
+                if action in driver.numbers(driver.games()[driver.row]):  # no place of the hand holds an absent card
+                    with pytest.raises(IllegalAction, match=in_row + re.escape(match)):
+                        driver.step(driver.number(action))
             for action in outside(driver):
                 with pytest.raises(IllegalAction, match=in_row + ".*out of range"):
                     driver.step(action)
@@ -231,10 +212,10 @@ def test_illegal_actions_raise_and_change_nothing(case: Case) -> None:
 def test_the_error_of_an_illegal_action_names_the_ways_out(case: Case) -> None:
     """In one line: where the mask is, who heeds it, and the option; ``action_space.sample()`` is what people try."""
     driver = drive(case).started()
-    in_info = case[2].get("mask_in", "obs" if isinstance(driver, Agents) else "info") != "obs"
+    in_info = case[2].get("mask_in", "obs" if isinstance(driver, Agents) else "info") == "info"
     with driver.refused(IllegalAction) as error:
-        driver.step(driver.encode(int(driver.mask().argmin())))
-    for word in ("info['action_mask']" if in_info else "observation['action_mask']", "MaskablePPO", "illegal='lose'"):
+        driver.step(int(driver.mask().argmin()))
+    for word in ("info['action_mask']" if in_info else "observation['action_mask']", "MaskablePPO", "illegal='next'"):
         assert word in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -243,10 +224,9 @@ def test_the_error_of_an_illegal_action_names_the_ways_out(case: Case) -> None:
 def test_what_is_no_action_is_refused(case: Case) -> None:
     """Of another type or shape: an `IllegalAction` that says what is needed; nothing changes."""
     driver = drive(case).started(3)
-    space = "MultiDiscrete" if driver.factored else "Discrete"
-    match = rf"out of range|an action of {space}.* is needed, got|integer actions of shape \(1,( 2)?\) are needed"
+    match = r"out of range|an action of Discrete\(\d+\) is needed, got"
     with driver.unchanged():
-        for action in not_actions(driver):
+        for action in NOT_ACTIONS:
             with pytest.raises(IllegalAction, match=match):
                 driver.env.step(action)
 
@@ -270,91 +250,21 @@ def test_what_are_no_actions_is_refused(case: Case) -> None:
         huge,
     ]
     wrong += [good.astype(kind) for kind in (float, str, bool, object)]
-    shape = r"\(3, 2\)" if driver.factored else r"\(3,\)"
     with driver.unchanged():
         for actions in wrong:
-            with pytest.raises(IllegalAction, match=f"integer actions of shape {shape} are needed, got"):
+            with pytest.raises(IllegalAction, match=r"integer actions of shape \(3,\) are needed, got"):
                 driver.env.step(actions)
 
 
 @every_environment(lambda case: not issubclass(case[0], Batched))
-def test_an_illegal_action_may_end_the_game(case: Case) -> None:
-    """With ``illegal="lose"`` it ends the game of its row, lays no card, and the next game of the series follows."""
-    for steps in (0, 4):
-        start = drive(case, illegal="lose").started(steps)
-        plays: list[Any] = [start.encode(start.number(action)) for action in wrong_plays(start)]
-        for action in [*plays, *outside(start)[:2]]:
-            driver = deepcopy(start)
-            driver.step(action)
-            check_ended(driver, start.games()[start.row])
-    first, rng = dealt(start)[start.row], np.random.default_rng(0)
-    while dealt(driver)[driver.row] == first:
-        driver.advance(rng)
-    assert dealt(driver)[driver.row] == seeded(driver, 1)[driver.row]
-
-
-@every_environment(lambda case: not issubclass(case[0], Batched))
 def test_the_next_legal_action_may_take_the_place_of_an_illegal_one(case: Case) -> None:
-    """It has the next higher number, from 0 on after the last. Both parts of a pair are replaced so."""
+    """It has the next higher number, from 0 on after the last."""
     for steps in (0, 4):
         start = drive(case, illegal="next").started(steps)
         legal, number = np.flatnonzero(start.mask()), len(start.mask())
         for action in (legal[0], legal[-1] + 1, legal[0] - 1, number - 1, number + 3, -2):
             expected = int(next(each for each in np.arange(action, action + number) % number if each in legal))
-            if start.factored:
-                sizes = start.sizes
-                given: Any = int(action) % sizes[0], int(action) % sizes[1]
-                expected = 0
-                for part, wanted, size in zip(divmod(legal, sizes[1]), given, sizes, strict=True):
-                    expected = expected * size + (wanted + ((part - wanted) % size).min()) % size
-            else:
-                given = int(action)
             driver, twin = deepcopy(start), deepcopy(start)
-            driver.step(given)
-            twin.step(start.encode(int(expected)))
+            driver.step(int(action))
+            twin.step(expected)
             same(driver.shown, twin.shown)
-
-
-def check_ended(driver: Driver, before: Any) -> None:
-    """The game of the row under test, and of no other, has ended as it was."""
-    totals = list(before.totals)
-    if isinstance(driver, Agents):
-        assert set(driver.env.terminations.values()) == {True}
-        assert set(driver.env.truncations.values()) == {False}
-        info = dict(driver.env.infos[driver.env.possible_agents[0]])
-        assert [info["score"] for info in driver.env.infos.values()] == totals
-    elif isinstance(driver, Single):
-        _, reward, terminated, truncated, info = driver.shown
-        assert (terminated, truncated) == (True, False)
-        assert not info["action_mask"].any()
-        assert "lost" not in info or totals[0] + reward == info["value"]
-    elif type(driver) is Vector:
-        _, _, terminated, truncated, info = driver.shown
-        info = info.get("final_info", info)
-        assert terminated.tolist() == [row == driver.row for row in range(driver.rows)]
-        assert not truncated.any()
-        info = {name: value[driver.row] for name, value in info.items()}
-    else:
-        _, _, dones, infos = driver.shown
-        assert dones.tolist() == [row == driver.row for row in range(driver.rows)]
-        info = infos[driver.row]
-    assert (info["seed"], info["game"]) == (SEED + driver.row, 0)
-    assert info["score"] == totals[info.get("seat", 0)]
-    if "lost" in info:
-        assert (info["lost"], info["rating"], info["penalty"]) == (True, 0, 0)
-        assert info["value"] == driver.options.get("lost_value", 0)
-    after = driver.games()[driver.row]
-    if after.deals == before.deals:
-        assert after.over
-        assert [*after.board] == [*before.board]
-
-
-def test_factors_far_out_of_range_do_not_wrap_around() -> None:
-    """Cards whose number times the number of cells is that of a legal one, modulo 2**64."""
-    envs = SolitaireVectorEnv(1, actions="factored")
-    _, info = envs.reset(seed=0)
-    card, cell = info["action_mask"][0, :36].argmax(), info["action_mask"][0, 36:].argmax()
-    for wrong in (card - 2**60, card + 2**60):
-        with pytest.raises(IllegalAction, match="is out of range"):
-            envs.step(np.array([[wrong, cell]]))
-    envs.step(np.array([[card, cell]]))

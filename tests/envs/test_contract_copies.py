@@ -23,6 +23,7 @@ from tests.envs.drivers import (
     Case,
     Driver,
     Many,
+    SideBySide,
     Single,
     Stable,
     dealt,
@@ -87,7 +88,8 @@ def check_restored(restored: Any, driver: Driver) -> None:
         same(restored, driver.shown[0] if isinstance(driver.shown, tuple) else driver.shown)
     else:
         same(restored[0], driver.shown[0])
-        same(restored[1]["action_mask"], driver.shown[-1]["action_mask"])
+        if "action_mask" in restored[1]:
+            same(restored[1]["action_mask"], driver.shown[-1]["action_mask"])
 
 
 @every_environment(takes_deals)
@@ -160,7 +162,12 @@ def damaged(state: dict[str, Any]) -> Iterator[Any]:
             yield state | {"np_random": state["np_random"] | {"state": words | wrong}}
         yield state | {"np_random": np.random.MT19937(0).state}
         yield state | {"value": math.nan}
-    else:
+    if "policy_index" in state:
+        seats = len(state["policy_index"])
+        yield from (state | {"seat": wrong} for wrong in (-1, seats, True, (state["seat"] + 1) % seats))
+        yield from (state | {"policy_index": wrong} for wrong in ([0], [9] * seats, [-2] * seats, [0.0] * seats))
+        yield state | {"pending_reward": math.inf}
+    if "agents" in state:
         yield from (state | {"agents": wrong} for wrong in ([], ["player_0"], ["player_1", "player_0"], ["player_9"]))
         yield from (state | {"agent_selection": wrong} for wrong in ("player_9", 0, None))
         yield from (
@@ -168,7 +175,7 @@ def damaged(state: dict[str, Any]) -> Iterator[Any]:
         )
 
 
-@every_environment(lambda case: case[1].__name__ == "SolitaireEnv" or issubclass(case[0], Agents))
+@every_environment(lambda case: issubclass(case[0], Single | Agents))
 def test_damaged_snapshots_are_refused(case: Case) -> None:
     """Without an entry, with values that no game has, or of another type; nothing changes."""
     driver = drive(case).started(4)
@@ -179,16 +186,16 @@ def test_damaged_snapshots_are_refused(case: Case) -> None:
                 driver.env.set_state(wrong)
 
 
-@every_environment(lambda case: case[1].__name__ != "SolitaireEnv" and not issubclass(case[0], Agents))
+@every_environment(lambda case: not issubclass(case[0], Single | Agents))
 def test_snapshots_of_other_shapes_are_refused(case: Case) -> None:
     """Of another number of games or another deck, without one of the entries, or none at all; nothing changes."""
     driver = drive(case).started(4)
     state = driver.env.get_state()
-    missing = {name: array for name, array in state.items() if name not in ("hands", "hand")}
-    states: list[Any] = [{}, {"version": state["version"]}, missing, state | {"version": np.array(99)}, None, [state]]
-    count = {"Batched": "num_games", "Single": ""}.get(case[0].__name__, "num_envs")
-    if count:
-        states.append(drive(case, **{count: ROWS + 1}).env.get_state())
+    missing = {name: array for name, array in state.items() if name not in ("hands", "0.hands")}
+    version = "version" if "version" in state else "0.version"
+    states: list[Any] = [{}, {version: state[version]}, missing, state | {version: np.array(99)}, None, [state]]
+    count = "num_games" if issubclass(case[0], Batched) else "num_envs"
+    states.append(drive(case, **{count: ROWS + 1}).env.get_state())
     if "flush" in other_rules(case):
         states.append(drive(case, excuse="excuse" not in case[2]).started().env.get_state())
     assert len(missing) < len(state)
@@ -209,7 +216,6 @@ NO_GENERATORS = [b"", b"x", b"\xff", b"[]", b"{}", b"[" * 9999, *(json.dumps(PCG
 WRONG_ENTRIES: dict[str, list[Any]] = {
     "board": [130, "AM", np.int8(60)],
     "mover": [9],
-    "rules_index": [-1, 4, "x"],
     "scores": [np.int64(30_000), 0.5],
     "over": ["x"],
     "value": [np.nan, "x", 3],
@@ -229,15 +235,21 @@ WRONG_ENTRIES: dict[str, list[Any]] = {
 """Arrays of snapshots, with values for their last entries, or instead of them."""
 
 
-@every_environment(lambda case: issubclass(case[0], Many) or case[1].__name__ == "VsOpponentsEnv")
+@every_environment(lambda case: issubclass(case[0], Many))
 def test_snapshots_with_wrong_values_are_refused(case: Case) -> None:
-    """Each of the arrays is checked before anything changes, the generator's state too; none may be missing."""
+    """Each of the arrays is checked before anything changes, the generator's state too; none may be missing.
+
+    Of rules side by side it is the last one's.
+    """
     driver = drive(case).started(4)
     state, other = driver.env.get_state(), driver.new().started(3, 50).env.get_state()
-    assert {*WRONG_ENTRIES} & {*state} >= {"board", "mover", "scores", "over"}
+    prefix = f"{len(driver.rules) - 1}." if isinstance(driver, SideBySide) else ""
+    last = {name.removeprefix(prefix): name for name in state}
+    assert {*WRONG_ENTRIES} & {*last} >= {"board", "mover", "scores", "over"}
     with driver.unchanged():
-        for name in {*WRONG_ENTRIES} & {*state}:
-            for value in WRONG_ENTRIES[name]:
+        for entry in {*WRONG_ENTRIES} & {*last}:
+            name = last[entry]
+            for value in WRONG_ENTRIES[entry]:
                 array = np.asarray(value)
                 if array.dtype == state[name].dtype and not array.shape and state[name].shape:
                     array = state[name].copy()
