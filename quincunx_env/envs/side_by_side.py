@@ -135,7 +135,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         return self._join(rewards), self._join(terminated), info
 
     def _renumbered(self, error: IllegalAction, index: int) -> IllegalAction:
-        """Return an error of the games with one of the rules, with the number of the row among all."""
+        """Return an error of part ``index`` that names the row here."""
         return IllegalAction(
             re.sub(r"^game (\d+)", lambda found: f"game {int(found[1]) * len(self.envs) + index}", str(error))
         )

@@ -67,7 +67,7 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> int |
 
 
 def rows_need_reset(over: Bools) -> ResetNeeded:
-    """Return the error of a step of games that are over, bool [num_envs], without automatic reset."""
+    """Return the error of a step after the end of games, bool [num_envs]."""
     return ResetNeeded(
         f"the games of rows {np.flatnonzero(over).tolist()} are over: reset them with "
         "reset(options={'reset_mask': ...}) before the next step()"

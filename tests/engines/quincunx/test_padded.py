@@ -7,8 +7,8 @@ import pytest
 
 from quincunx_env import Batch, Game, Rules, resample, spiral
 from quincunx_env.core.observation import Pieces
-from quincunx_env.quincunx import Observer, PaddedObserver
-from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST, PaddedObserver
 from quincunx_env.registry import make_observer
 from tests.variants import COVERING, VARIANTS, by_name, positions, same
 
