@@ -1,11 +1,12 @@
 """A sample of the tests in environments of several Pythons, and of the lowest versions: ``.ci/run compat``.
 
-    .ci/run compat                                  # every other Python found, and the lowest versions on the oldest one
-    .ci/run compat 3.13 lowest                      # some of these environments
-    PYTHONS="python3.14 /opt/py" .ci/run compat     # on given Pythons
+    .ci/run compat                              # every other Python found, and the lowest versions on the oldest one
+    .ci/run compat 3.13 lowest                  # some of these environments
+    PYTHONS="python3.14 /opt/py" .ci/run compat # on given Pythons
 
 The environments hold the core and the extras arena, play and render, without PyTorch: the other extras need it. Pythons
-are found on the path and among the versions of pyenv; `make test` has tested its own. This program needs no other library than uv, which installs.
+are found on the path and among the versions of pyenv; `make test` has tested its own. This program needs no other
+library than uv, which installs.
 """
 
 import os
