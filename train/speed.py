@@ -234,16 +234,16 @@ def interfaces(many: int, few: int) -> dict[str, list[Interface]]:
     """
     solitaire, duel = "Quincunx/Solitaire-v0", {"num_players": 2, "opponents": "uniform"}
     two, grown, spiral = Rules(2), Rules(2, "open"), make_rules("spiral")
-    flat = {"observation": "vector", "preview": True, "actions": "hand"}
+    vectors = {"observation": "vector", "preview": True, "actions": "hand"}
     return {
         "what networks read": [
             single("Quincunx/SolitaireFlat-v0", few, "SolitaireFlat-v0"),
             vector("Quincunx/SolitaireFlat-v0", 512, many, "SolitaireFlat-v0"),
             vector("Quincunx/SolitaireFlat-v0", 4096, many, "SolitaireFlat-v0"),
-            sb3(SolitaireVecEnv, 512, many, "SolitaireVecEnv", **flat),
+            sb3(SolitaireVecEnv, 512, many, "SolitaireVecEnv", **vectors),
             single("Quincunx/VsOpponentsFlat-v0", few // 2, "VsOpponentsFlat-v0, uniform opponents", **duel),
             vector("Quincunx/VsOpponentsFlat-v0", 512, many // 2, "VsOpponentsFlat-v0, uniform opponents", **duel),
-            sb3(VsOpponentsVecEnv, 512, many // 2, "VsOpponentsVecEnv, uniform opponents", **flat, **duel),
+            sb3(VsOpponentsVecEnv, 512, many // 2, "VsOpponentsVecEnv, uniform opponents", **vectors, **duel),
         ],
         "PettingZoo": [
             aec(two, quincunx_v0.env, "quincunx_v0.env()", few),
