@@ -71,12 +71,13 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     same rewards.
 
     ## Action Space
-    ``Text``. The answer is the content of the last ``<action>`` tag, otherwise the last line of the text, or a JSON
-    object at its end. Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer holds one action
-    and nothing else, in any case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at (1, 3).``; in the
-    spiral game a card, ``9H``; with Simpleton ``announce 12`` after the play. Text that may denote two actions is
-    refused. The answers ``legal`` and ``rules`` ask for the legal actions and for the rules card. `step` reads any
-    string, also longer ones and with other characters than the space has.
+    ``Text``. The answer is the content of the last ``<action>`` tag, otherwise the last line with a letter or a digit,
+    or a JSON object at the end. Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer holds one
+    action and nothing else: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at (1, 3).``. Case is free; all but letters, digits
+    and the minus before a number counts as a blank. In the spiral game an action is a card, ``9H``; with Simpleton
+    ``announce 12`` follows the play. Text that may denote two actions is refused. The answers ``legal`` and ``rules``
+    ask for the legal actions and for the rules card. `step` reads any string, also longer ones and with other
+    characters than the space has.
 
     ## Observation Space
     ``Text``, ASCII. At the top the rules card, or what happened since the last prompt: each play with its points and
@@ -211,7 +212,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
             raise ResetNeeded("the game is over: call reset() before the next step()")
         if not isinstance(action, str):
             raise IllegalAction(f"an action must be a string, got {action!r}")
-        question = answer_of(action).rstrip("? ")
+        question = answer_of(action)
         if question in ("RULES", "LEGAL"):
             reply = rules_card(self.rules) if question == "RULES" else self._spec.notation.describe_legal(self.game)
             return self._prompt(self._named(reply)), 0.0, False, False, self._info()

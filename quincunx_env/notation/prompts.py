@@ -23,6 +23,7 @@ Your action: card, or: legal, rules
 
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isqrt
@@ -77,14 +78,10 @@ _OBJECT = re.compile(r"\{[^{}]*\}(?=[^\w{]*\Z)")
 """A JSON object at the end, in one line or several."""
 _KEYS = ("action", "answer", "move", "play", "card", "cell", "row", "column", "col", "announce", "announcement")
 """Entries of a JSON object that belong to an action."""
-_LOOK_ALIKE = str.maketrans({"\u2212": "-", "\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
-_DECORATION = re.compile(
-    r"\A\s*(?:-(?=\s)(?!\s+\d+\W*(?:points?\W*)?\Z)|(?:[>#]++|1[.)]\s)(?=\W*+\w*[a-z]))|[-=]>|[][()*_`\"'{},;:=|/\\.!$]",
-    re.IGNORECASE,
-)
-"""A mark of a list, a quotation or a heading, an arrow, punctuation. A sign before a number is none of them."""
+_BLANK = re.compile(r"(?![-\u2010-\u2015]\s*\d+(?!\w))[\W_]")
+"""A character that is neither letter nor digit of any script. A dash before a number is kept."""
 _PLAY = re.compile(
-    r"(?:(?:MY|FINAL|ACTION|ANSWER|MOVE|IS|I|WILL|PLAY|LAY|PLACE|PUT|THE|CARD|BOXED|TEXT) )*"
+    r"(?:1 (?=\w*[A-Z]))?(?:(?:MY|FINAL|ACTION|ANSWER|MOVE|IS|I|WILL|PLAY|LAY|PLACE|PUT|THE|CARD|BOXED|TEXT) )*"
     r"(?P<card>(?:10|[2-9ACPXTJQK]) ?[MSVLYKHCD]{0,3})"
     r"(?:(?: (?:AT|TO|IN|INTO|ON|CELL))*(?: ROW)? (?P<row>[0-9]{1,2})"
     r"(?: AND)?(?: COLUMN| COL)? (?P<column>[0-9]{1,2}))?"
@@ -99,13 +96,13 @@ class _Line(NamedTuple):
     """A line of a text."""
 
     plain: str = ""
-    """The line in capital letters without punctuation."""
+    """The line in capital letters, without signs but a minus before a number."""
     written: str = ""
     """The line itself."""
 
 
 def answer_of(text: str) -> str:
-    """Return the answer in capital letters without punctuation; see `read_action`."""
+    """Return the answer in capital letters without signs; see `read_action`."""
     return _answers(text)[0].plain
 
 
@@ -117,9 +114,9 @@ def _answers(text: str) -> tuple[_Line, _Line, str]:
     kept = _without_reasoning(text)
     tags = [*_TAG.finditer(kept)]
     if full := [tag for tag in tags if (tag[1] or tag[2] or "").strip()]:
-        after = _STRAY.sub("\n", kept[full[-1].end() :])
+        after = _STRAY.sub(" ", kept[full[-1].end() :])
         return _last_line(" ".join((full[-1][1] or full[-1][2]).split())), _last_line(after), ""
-    answer = _Line() if tags else _last_line(_STRAY.sub("\n", kept))
+    answer = _Line() if tags else _last_line(_STRAY.sub(" ", kept))
     strays, blocks, fault = _STRAY.findall(kept), [*_REASONING.finditer(text)], ""
     last = ascii(blocks[-1][0])[1:-1] if blocks else ""
     if blocks and not blocks[-1][1]:
@@ -145,11 +142,12 @@ def _without_reasoning(text: str) -> str:
 
 
 def _last_line(text: str) -> _Line:
-    """Return the last line that holds more than punctuation. A JSON object at the end is one line."""
+    """Return the last line with a letter or a digit. A JSON object at the end is one line."""
     lines = _OBJECT.sub(_in_one_line, text).splitlines()
     written = _OBJECT.sub(lambda found: " ".join(found[0].split()), text).splitlines()
     for line, original in zip(reversed(lines), reversed(written), strict=True):
-        if plain := " ".join(_DECORATION.sub(" ", line.translate(_LOOK_ALIKE)).split()):
+        compatible = unicodedata.normalize("NFKC", line).replace("\u2212", "-")
+        if plain := " ".join(_BLANK.sub(" ", compatible).split()):
             return _Line(plain.upper() if plain.isascii() else plain, " ".join(original.split()))
     return _Line("", " ".join(text.split()))
 
@@ -167,9 +165,12 @@ def read_action(game: Game, text: str) -> int:
     """Return the legal action that the answer in a text denotes.
 
     Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer is the content of the last
-    ``<action>`` tag, otherwise the last line, or a JSON object at the end. It holds one action and nothing else, in any
-    case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at row 1, column 3.``; in the spiral game
-    ``9H`` or ``10h``; ``announce 12``, ``12 points``. The suits of a card may have any order.
+    ``<action>`` tag. Without one it is the last line with a letter or a digit, or a JSON object at the end. It holds
+    one action and nothing else, in any case: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at row 1, column 3.``; in the spiral
+    game ``9H`` or ``10h``; ``announce 12``, ``12 points``. The suits of a card may have any order.
+
+    Characters are read in Unicode's form NFKC. One that is neither a letter nor a digit of any script is a blank; a
+    minus before a number remains.
 
     Raises:
         IllegalAction: if the answer is not an action, or an illegal one, or if the last line after the tag is another

@@ -8,7 +8,7 @@ import pytest
 
 from quincunx_env import IllegalAction, Rules, parse_card, spiral
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.prompts import prompt, read_action, with_names
+from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_names
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
@@ -55,6 +55,25 @@ QUINCUNX = [
         "[Reasoning] It pairs.\nCS (1, 3)",
     ),
     *("\\boxed{CS (1, 3)}", "So:\n\\[ \\boxed{\\text{CS (1, 3)}} \\]", "The answer is $\\boxed{CS (1, 3)}$."),
+    *(
+        "CS \uff081\uff0c3\uff09",
+        "Action\uff1aCS (1, 3)",
+        "CS (1, 3)\u3002",
+        "CS \u2013 (1, 3)",
+        "CS → (1, 3)",
+        "✅ CS (1, 3)",
+        "CS (\uff11, \uff13)",
+    ),
+    *(
+        "CS (1, 3)?",
+        "CS (1, 3) ✓",
+        "«CS (1, 3)»",
+        "CS ⇒ [1, 3]",
+        "• CS — (1, 3)",
+        "\uff23\uff33 1 3",
+        "CS (1, 3)\n———\n🙂",
+        "1.CS (1, 3)",
+    ),
     *("1. CS (1, 3)", "1) **CS (1, 3)**", "> CS (1, 3)", "### CS (1, 3)"),
     *(
         '```json\n{\n  "card": "CS",\n  "row": 1,\n  "column": 3\n}\n```',
@@ -86,16 +105,14 @@ UNREADABLE = [
         "CS 1-3",
         "CS column 3 row 1",
         "CS (1, 3²)",
-        "CS (1, \uff13)",
-        "CS (1, 3)?",
-        "CS (1, 3) ✓",
+        "CS \u2013 1, 3",
+        "CS 1\u20133",
     ),
     *(
         "CS (1, 3)\nThat is a pair.",
         "CS (1, 3) AV (0, 1)",
         "CS (1.5, 3)",
         "1CS (1, 3)",
-        "CS (\uff11, 3)",
         "<action></action>",
     ),
     *(
@@ -103,7 +120,7 @@ UNREADABLE = [
         "<think>AV (0, 1)</think>",
         "CS (1, 3) <think>no</think> AV (0, 1)",
         "2. CS (1, 3)",
-        "1.CS (1, 3)",
+        "3. CS (1, 3)\n4. AV (0, 1)",
     ),
     *(
         "<action>AV (0, 1)</action> No.\nCS (1, 3)",
@@ -115,7 +132,7 @@ UNREADABLE = [
         '{"first": "CS (1, 3)",\n"second": "AV (0, 1)"}',
         '{"action": null}',
     ),
-    *("<action>AV (0, 1)\nCS (1, 3)</action>", '{"action": ["CS (1, 3)", "AV (0, 1)"]}', "~~CS (1, 3)~~"),
+    *("<action>AV (0, 1)\nCS (1, 3)</action>", '{"action": ["CS (1, 3)", "AV (0, 1)"]}'),
     *("10S (1, 3)", "announce 5", "5", "seat 9 é", "CS (1, 3)" * 400, "\u017f", "CSs (1, 3)", "\ud800"),
 ]
 """Texts that are no play, or may denote two."""
@@ -160,6 +177,11 @@ def test_text_that_may_mean_something_else_is_refused(text: str) -> None:
 def test_errors_name_the_reason_or_quote_the_answer_as_written(text: str, reason: str) -> None:
     with pytest.raises(IllegalAction, match=f"^{re.escape(reason)}"):
         read_action(new_game(Rules(), 0), text)
+
+
+@pytest.mark.parametrize("text", ["rules?", "Hm.\n**Rules**", "\u00ab rules \u00bb\uff1f", "<action>rules"])
+def test_a_question_is_read_as_an_answer_is(text: str) -> None:
+    assert answer_of(text) == "RULES"
 
 
 def test_names_take_the_place_of_seats_outside_quotations() -> None:
@@ -219,9 +241,11 @@ def test_announcements_are_read_when_they_are_due() -> None:
         "<think>12</think>\\boxed{-5}",
         '{"announce":\n-5}',
         "<action>-5</action>\nThe points are -5.",
+        "announce\uff1a\uff0d5\u3002",
+        "→ -5 ✓",
     ):
         assert print_action(game, read_action(game, text)) == "announce -5"
-    for text in ("- 5", "- 5 POINTS", "\u2212 5", "<action>- 5</action>", "1. 5", "> 5", "# 5 points"):
+    for text in ("- 5", "- 5 POINTS", "\u2212 5", "<action>- 5</action>", "1. 5", "\u20135"):
         with pytest.raises(IllegalAction, match="not read as an action"):
             read_action(game, text)
     for text in (
