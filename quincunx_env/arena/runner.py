@@ -58,7 +58,8 @@ class Run:
     records: Path | str | None = None
     """File for all games, see `quincunx_env.arena.games`."""
     workers: int = 1
-    """Number of processes; 1 plays in this one. Others get the policies pickled: use names or functions of a module."""
+    """Number of processes; 1 plays in this one. Others get the policies pickled: use names or functions of a module.
+    They import the script: its calls stand below ``if __name__ == "__main__":``."""
     ray: str | None = None
     """Address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of ``workers``
     processes here. Names must resolve to the same policies there."""
@@ -154,7 +155,7 @@ def run_lineups(
         ValueError: for no or an unknown policy, one that cannot be sent to other processes, a file in ``out`` that is
             damaged or of other games, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
-        ChildProcessError: if a process is killed.
+        ChildProcessError: if a process ends before its work.
         OSError: if ``out`` cannot be written.
         IllegalAction: if a policy chooses an illegal action.
     """

@@ -29,7 +29,7 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
             all operating systems behave alike. Each computes with one thread.
 
     Raises:
-        ChildProcessError: if a process is killed.
+        ChildProcessError: if a process ends before its work, with the reason.
     """
     if sys.platform == "win32":
         count = min(count, _MOST_ON_WINDOWS)
@@ -39,13 +39,28 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
         try:
             yield pool
         except BaseException as error:
+            processes = [*(pool._processes or {}).values()]
             writer.close()
             pool.shutdown(cancel_futures=True)
             if isinstance(error, BrokenProcessPool):
-                raise ChildProcessError(
-                    "a worker process was killed, perhaps because memory ran out: use fewer workers"
-                ) from error
+                raise ChildProcessError(_reason({process.exitcode for process in processes})) from error
             raise
+
+
+def _reason(statuses: set[int | None]) -> str:
+    """Say why a pool broke, from its processes' exit statuses. It terminates those that are left."""
+    status = next(iter(statuses - {None, 0, -signal.SIGTERM}), None)
+    if status == 1:
+        return (
+            "a worker process failed when it started, with the error above: a script that uses workers, which import "
+            "it, begins its work below `if __name__ == '__main__':`"
+        )
+    if status == -9:  # SIGKILL, which Windows does not have
+        return "a worker process was killed, perhaps because memory ran out: use fewer workers"
+    if status is None:
+        return "a worker process was terminated: repeat the command"
+    ended = f"with status {status}" if status > 0 else f"by signal {-status}"
+    return f"a worker process ended {ended}: use one worker to see where"
 
 
 def results_in_order(
@@ -88,7 +103,7 @@ def _end_with_parent(reader: Connection) -> None:
 
     def wait() -> None:
         reader.poll(None)
-        os._exit(1)
+        os._exit(0)
 
     threading.Thread(target=wait, daemon=True).start()
     # A terminal interrupts all processes of a command; the parent alone decides what happens.

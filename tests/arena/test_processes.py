@@ -69,6 +69,37 @@ def test_calls_left_over_by_an_interruption_print_nothing(monkeypatch: pytest.Mo
     assert errors == []
 
 
+GUARDLESS = """
+from quincunx_env.arena import Run, evaluate_all
+
+evaluate_all({"uniform": "uniform"}, 4, run=Run(workers=2, chunk=2))
+"""
+
+
+def test_a_script_without_main_guard_is_told_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(GUARDLESS)
+    ended = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("ChildProcessError: a worker process failed when it started")
+    assert "if __name__ == '__main__':" in last
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "reason"),
+    [
+        (os._exit, 3, "ended with status 3: use one worker"),
+        pytest.param(signal.raise_signal, 9, "was killed, perhaps because memory ran out", marks=lists_processes),
+        pytest.param(signal.raise_signal, 6, "ended by signal 6: use one worker", marks=lists_processes),
+        pytest.param(signal.raise_signal, 15, "was terminated: repeat", marks=lists_processes),
+    ],
+)
+def test_a_dead_worker_is_reported_with_its_own_error(
+    function: Callable[[int], object], argument: int, reason: str
+) -> None:
+    with pytest.raises(ChildProcessError, match=f"a worker process {reason}"), worker_processes(2) as pool:
+        [*results_in_order(pool, function, [(argument,), (argument,)])]
+
+
 def start(folder: Path, program: list[str]) -> subprocess.Popen[str]:
     """Start a program in a process group of its own, which its workers share."""
     folder.mkdir(exist_ok=True)
