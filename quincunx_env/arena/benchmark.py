@@ -14,6 +14,7 @@ A score is normalised to 0 for uniformly random play and 1 for the reference pol
 """
 
 import csv
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -29,7 +30,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
 from quincunx_env.registry import GAMES
-from quincunx_env.utils.files import package_file, write_atomically
+from quincunx_env.utils.files import package_file, read_text, write_atomically
 
 VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
@@ -239,8 +240,7 @@ def read_results(path: Path | str) -> list[TaskResult]:
         OSError: if it cannot be read.
     """
     try:
-        with Path(path).open(encoding="utf-8", newline="") as file:
-            columns, *rows = csv.reader(file, strict=True)
+        columns, *rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
         if columns != list(_COLUMNS):
             raise ValueError(f"its columns are {', '.join(columns)}")
         return [_result(dict(zip(_COLUMNS, row, strict=True))) for row in rows]

@@ -51,7 +51,7 @@ from quincunx_env.core.integers import as_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import decode, write_atomically
 from quincunx_env.utils.notebook import shown_as
 
 VERSION = 1
@@ -257,7 +257,7 @@ class Record:
                 raise RecordError(
                     f"a record has at most {MAX_BYTES:,} bytes; quincunx replay reads files of games, too"
                 )
-            return cls.parse(content.decode())
+            return cls.parse(decode(content))
         except UnicodeDecodeError as error:
             raise RecordError(f"{path}: a record is text; quincunx replay reads files of games, too") from error
         except ValueError as error:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.files import write_text
+from quincunx_env.utils.files import read_text, write_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ def read_options(model: Path) -> tuple[BaseRules | SeveralRules, Encoding]:
     """
     path = options_file(model)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
         make, rules = GAMES[content.pop("game")].Rules, content.pop("rules")
         several = SeveralRules(make(**each) for each in rules) if isinstance(rules, list) else make(**rules)
         return several, Encoding(**content)

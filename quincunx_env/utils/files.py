@@ -1,5 +1,6 @@
-"""Atomic file writes; files of packages."""
+"""Atomic file writes; texts that people edit; files of packages."""
 
+import codecs
 import csv
 import os
 import platform
@@ -54,6 +55,23 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text in UTF-8, atomically."""
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+
+
+def decode(content: bytes) -> str:
+    """Decode a text in UTF-8, or in UTF-16 with a mark of its byte order.
+
+    Editors and shells of Windows write such marks.
+
+    Raises:
+        UnicodeDecodeError: a ValueError, if it is not such a text.
+    """
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if marked else "utf-8-sig")
+
+
+def read_text(path: Path | str) -> str:
+    """Read a text that people may have edited; see `decode`."""
+    return decode(Path(path).read_bytes())
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -129,6 +129,12 @@ def test_damaged_results_are_refused(old: str, new: str, tmp_path: Path) -> None
         read_results(path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_results_saved_by_a_spreadsheet_are_read(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text(BASELINES.read_text(encoding="utf-8"), encoding=encoding)
+    assert read_results(tmp_path / "results.csv") == read_results(BASELINES)
+
+
 @pytest.mark.parametrize("content", ["", "my notes, in one line", "{columns}\n{row}", "{columns}\n{row},,0.5,1"])
 def test_other_files_and_rows_cut_short_are_refused_and_kept(content: str, tmp_path: Path) -> None:
     columns, row, *_ = BASELINES.read_text(encoding="utf-8").splitlines()

@@ -268,6 +268,14 @@ def test_golden_records(path: Path) -> None:
     assert str(Record.parse(text)).splitlines() == [line for line in lines if line]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_records_saved_by_editors_of_windows_are_read(encoding: str, tmp_path: Path) -> None:
+    text = GOLDEN[0].read_text(encoding="utf-8")
+    mark = "\ufeff" if encoding.endswith("-be") else ""
+    (tmp_path / "game.txt").write_bytes((mark + text.replace("\n", "\r\n")).encode(encoding))
+    assert Record.read(tmp_path / "game.txt") == Record.parse(text)
+
+
 @pytest.mark.parametrize(
     "rules",
     [Rules(2, match=True), Rules(3, "open", match=True, simpleton=True), spiral.Rules(deals=2, scoring="end")],

@@ -34,7 +34,7 @@ from quincunx_env.play.session import (
     unregistered,
 )
 from quincunx_env.registry import spec_of
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import read_text, write_atomically
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
@@ -382,7 +382,7 @@ class Games:
                 )
             players = recorded_players(record, [self.named.get(name, name) for name in others])
             session = Session.resume(record, players, adviser_name(record.rules, self.adviser))
-            session.uncounted = uncounted(path.read_text(encoding="utf-8"))
+            session.uncounted = uncounted(read_text(path))
             return self.start(session, path)
 
     def record(self, name: str) -> Record:
@@ -443,7 +443,7 @@ class Games:
 def _describe(path: Path, time_ns: int) -> Saved | None:
     """Return the game in a file that was written at a time. The result is None if it is not a record."""
     try:
-        record, text = Record.read(path), path.read_text(encoding="utf-8")
+        record, text = Record.read(path), read_text(path)
     except (RecordError, OSError):
         return None
     game, seat = record.game(), your_seat(record.seats)
