@@ -127,7 +127,7 @@ class Evaluate(_Options):
         require_writable(self.out)
         if not math.isfinite(self.lost_value):
             raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
-        with resumed_by(command):
+        with resumed_by(command, self.out):
             playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
             options: dict[str, Any] = {"rules": self.rules, "lost_value": self.lost_value, "run": playing}
             results = evaluate_all(self.named, self.numbered_deals, **options)
@@ -173,7 +173,7 @@ class Tournament(_MultiplayerOptions):
             "added to every pair, intervals by resampling deals; share of wins of the policy in the row, in one "
             f"seat, against the policy in the column in {others}"
         )
-        with resumed_by(command):
+        with resumed_by(command, self.out):
             playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
             result = tournament(self.named, self.numbered_deals, rules=self.chosen_rules, run=playing)
             _write(self, command, result.table(), note, result.to_json(), result.plot)

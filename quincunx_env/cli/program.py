@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from quincunx_env.arena.matches import raised_by_policy
@@ -12,9 +13,13 @@ from quincunx_env.policies import UntrustedFileError
 from quincunx_env.utils.errors import fail, one_line_errors
 
 
-def resumed_by(line: str) -> AbstractContextManager[None]:
-    """Name the command line that continues after an interrupt or full disk."""
-    return one_line_errors(remedy=lambda: f"finished games are stored, this resumes: {line}")
+def resumed_by(line: str, out: Path) -> AbstractContextManager[None]:
+    """Name the command line that continues after an interrupt or full disk, if games are stored in ``out``."""
+
+    def remedy() -> str:
+        return f"finished games are stored, this resumes: {line}" if any(out.rglob("[!.]*.npz")) else ""
+
+    return one_line_errors(remedy=remedy)
 
 
 def run(command: type[Any], description: str | None, name: str, arguments: Sequence[str]) -> None:

@@ -76,7 +76,7 @@ class Arguments:
             print(_tasks())
             return
         require_writable(self.out)
-        with resumed_by(line):
+        with resumed_by(line, self.out):
             results = [*self.results()]
             by_rules = [each for result in results for each in _by_rules(result)]
             write_results(self.out / "results.csv", by_rules)

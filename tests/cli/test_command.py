@@ -126,6 +126,8 @@ def test_a_message_repeats_the_command(
 ) -> None:
     """Also the line that resumes an interrupted run."""
     pytest.importorskip("tyro")
+    Path("a  b").mkdir()
+    Path("a  b/stored.npz").touch()
     monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), number))
     line = "tournament greedy uniform --deals 4 --workers 1 --out 'a  b'"
     error = f"{word}; finished games are stored, this resumes: quincunx {line}\n"

@@ -1,5 +1,6 @@
 """Command lines of the training scripts: one line for what the user can repair."""
 
+import contextlib
 import errno
 import resource
 import subprocess
@@ -205,6 +206,19 @@ def in_progress() -> Iterator[subprocess.Popen[bytes]]:
         process.stdout.readline()
         yield process
         process.kill()
+
+
+@pytest.mark.parametrize("arguments", [["--resume"], []])
+def test_an_error_that_names_the_way_out_recommends_no_other(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A damaged checkpoint, and a run in progress."""
+    Path("runs/x").mkdir(parents=True)
+    Path("runs/x/checkpoint.pt").write_bytes(b"damaged")
+    with contextlib.nullcontext() if arguments else checkpoint.locked(Path("runs/x"), resume=True):
+        line = error("ppo", ["--name", "x", *TINY.split(), *arguments], monkeypatch, capsys)
+    assert "--resume continues" not in line
+    assert ("start again without --resume" if arguments else "choose another --name") in line
 
 
 @pytest.mark.parametrize("script", ["ppo", "td_lambda"])

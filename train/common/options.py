@@ -195,5 +195,8 @@ def run_script(
     threading.excepthook = lambda failed: (
         None if issubclass(failed.exc_type, OSError) else threading.__excepthook__(failed)
     )
-    with one_line_errors(CheckpointError, OptionError, *errors, remedy=remedy):
-        main(options)
+    with one_line_errors(*errors, remedy=remedy):
+        try:
+            main(options)
+        except (CheckpointError, OptionError) as error:  # whose message names the way out
+            fail(error)
