@@ -32,7 +32,7 @@ def draw_learning_curves(
     """Write a figure of learning curves and a table, atomically.
 
     The table has the name of the figure with ``.csv`` and a row for each point: ``curve``, ``steps``, ``estimate``,
-    ``low`` and ``high``.
+    ``low`` and ``high``. Infinite values are empty cells.
 
     Args:
         path: the file, ``.png``.
@@ -58,5 +58,9 @@ def draw_learning_curves(
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     figure.legend([*labels], [*labels.values()], loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
-    points = ((label, *point) for label, curve in curves.items() for point in zip(*curve, strict=True))
+    points = (
+        (label, *(each if np.isfinite(each) else "" for each in point))
+        for label, curve in curves.items()
+        for point in zip(*curve, strict=True)
+    )
     write_csv(path.with_suffix(".csv"), ("curve", *Curve._fields), points)

@@ -15,7 +15,6 @@ and tournaments also store the results of single games there: the same command r
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +31,7 @@ from quincunx_env.arena.matches import Deals
 from quincunx_env.arena.runner import Run
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
+from quincunx_env.arena.verification import MOST_POINTS
 from quincunx_env.cli.options import (
     Chunk,
     GameOptions,
@@ -122,11 +122,12 @@ class Evaluate(_Options):
         """Play the games, print the table, write the results.
 
         Raises:
-            ValueError: if --lost-value is not finite.
+            ValueError: if --lost-value is out of bounds.
         """
         require_writable(self.out)
-        if not math.isfinite(self.lost_value):
-            raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
+        if not abs(self.lost_value) <= MOST_POINTS:
+            most = f"{MOST_POINTS:,.0f}"
+            raise ValueError(f"--lost-value must be a number from -{most} to {most}, got {self.lost_value}")
         with resumed_by(command, self.out):
             playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
             options: dict[str, Any] = {"rules": self.rules, "lost_value": self.lost_value, "run": playing}

@@ -17,3 +17,9 @@ def test_labels_are_shown_as_they_are(tmp_path: Path) -> None:
     draw_learning_curves(tmp_path / "curves.svg", curves, ylabel="points", title=title, references=references)
     picture = (tmp_path / "curves.svg").read_text()
     assert all(picture.count(f"<!-- {name} -->") == 1 for name in NAMES)
+
+
+def test_an_interval_without_ends_is_empty_in_the_table(tmp_path: Path) -> None:
+    curve = Curve([0, 10], [1.5, 2.5], [float("-inf"), 2.0], [float("inf"), 3.0])
+    draw_learning_curves(tmp_path / "curves.png", {"a": curve}, ylabel="points", title="")
+    assert (tmp_path / "curves.csv").read_text().splitlines()[1:] == ["a,0,1.5,,", "a,10,2.5,2.0,3.0"]
