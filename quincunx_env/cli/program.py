@@ -14,7 +14,7 @@ from quincunx_env.utils.errors import fail, one_line_errors
 
 
 def resumed_by(line: str, out: Path) -> AbstractContextManager[None]:
-    """Name the command line that continues after an interrupt or full disk, if games are stored in ``out``."""
+    """Name the command line that resumes, if games are stored in ``out``."""
 
     def remedy() -> str:
         return f"finished games are stored, this resumes: {line}" if any(out.rglob("[!.]*.npz")) else ""

@@ -58,7 +58,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def decode(content: bytes) -> str:
-    """Decode a text in UTF-8, or in UTF-16 with a mark of its byte order.
+    """Decode UTF-8, or UTF-16 with a byte order mark.
 
     Editors and shells of Windows write such marks.
 
