@@ -26,6 +26,7 @@ from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import Deals
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Observer
+from quincunx_env.core.policy import policy_generator
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
@@ -160,7 +161,7 @@ def _random_positions(rules: BaseRules, games: int, seed: int) -> Iterator[tuple
     An item is the game, the actions so far, and the generator of the game.
     """
     for number in range(games):
-        rng = np.random.default_rng([seed, number])
+        rng = policy_generator(seed, number)
         game: Game = spec_of(rules).Game.from_seed(rules, seed, number)
         mask, actions = make_observer(rules).mask, list[int]()
         while not game.over:

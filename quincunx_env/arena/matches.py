@@ -12,7 +12,7 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, NotFiniteError, policy_for
+from quincunx_env.core.policy import Agent, NotFiniteError, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFileError, display_name
 from quincunx_env.registry import make_observer, spec_of
@@ -106,8 +106,8 @@ class MatchConfig:
         return self.deals.first + np.arange(start, end)
 
     def generator(self, chunk: int, policy: int) -> np.random.Generator:
-        """Make a policy's generator in a chunk, seeded ``[seed, chunk, policy]``."""
-        return np.random.default_rng([self.seed, chunk, policy])
+        """Make a policy's generator from seed, chunk and policy."""
+        return policy_generator(self.seed, chunk, policy)
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields and the name of the game, as JSON values."""

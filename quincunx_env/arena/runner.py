@@ -47,7 +47,7 @@ class Run:
     """
 
     seed: int = MatchConfig.seed
-    """Seed of the policies' generators. In each chunk policy i has one seeded ``[seed, number of the chunk, i]``."""
+    """Seed of the policies' generators. Policy i has one in each chunk, seeded with a hash of this, the chunk and i."""
     chunk: int = MatchConfig.chunk
     """Number of deals played side by side, the unit of work of a process. The actions of randomised policies depend on
     it."""

@@ -1,5 +1,6 @@
 """Protocols of policies and policy factories, which environments and the arena accept."""
 
+import hashlib
 import inspect
 from typing import Protocol
 
@@ -65,6 +66,15 @@ class PolicyFactory(Protocol):
 
 Agent = Policy | PolicyFactory
 """A policy, or a factory of policies."""
+
+
+def policy_generator(*numbers: int) -> np.random.Generator:
+    """Make a policy's generator from numbers.
+
+    A hash hides the numbers, for a policy may not read the seed of a deal from its generator.
+    """
+    digest = hashlib.sha256(repr(numbers).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest))
 
 
 def policy_for(agent: Agent, rules: BaseRules) -> Policy:

@@ -55,11 +55,7 @@ class GymnasiumEnv:
 
     def _generator_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the generator and its seed as arrays by name, for snapshots."""
-        generator = json.dumps(self.np_random.bit_generator.state).encode()
-        return {
-            "np_random_seed": np.array(self.np_random_seed),
-            "generator": np.frombuffer(generator, np.uint8).copy(),
-        }
+        return {"np_random_seed": np.array(self.np_random_seed), "generator": generator_array(self.np_random)}
 
     def _set_generator(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Set the generator and its seed to those in a snapshot.
@@ -69,14 +65,7 @@ class GymnasiumEnv:
         """
         if (seed := int(state_entry(state, "np_random_seed", np.array(0)))) < -1:
             raise ValueError("state array 'np_random_seed' must be a seed, or -1")
-        text = np.asarray(state.get("generator"))
-        try:
-            generator = json.loads(text.tobytes()) if text.dtype == np.uint8 and text.ndim == 1 else None
-        except (RecursionError, ValueError):
-            generator = None
-        if generator is None:
-            raise ValueError("state array 'generator' must hold JSON as uint8")
-        set_generator(self.np_random, generator)
+        set_generator(self.np_random, generator_state(state, "generator"))
         self._np_random_seed = seed
 
     @property
@@ -100,6 +89,38 @@ def delegate(inner: str, name: str) -> Any:
         lambda self: getattr(getattr(self, inner), name),
         lambda self, value: setattr(getattr(self, inner), name, value),
     )
+
+
+def generator_array(generator: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Return the state of a generator as JSON in an array, for snapshots."""
+    return np.frombuffer(json.dumps(generator.bit_generator.state).encode(), np.uint8).copy()
+
+
+def generator_state(state: Mapping[str, npt.NDArray[Any]], name: str) -> Any:
+    """Return a generator's state from an array of a snapshot.
+
+    Raises:
+        ValueError: if it is not JSON in an array.
+    """
+    text = np.asarray(state.get(name))
+    try:
+        found = json.loads(text.tobytes()) if text.dtype == np.uint8 and text.ndim == 1 else None
+    except (RecursionError, ValueError):
+        found = None
+    if found is None:
+        raise ValueError(f"state array {name!r} must hold JSON as uint8")
+    return found
+
+
+def generator_of(state: Any) -> np.random.Generator:
+    """Return a generator in a state.
+
+    Raises:
+        ValueError: if it is not a state of such a generator.
+    """
+    generator = np.random.default_rng()
+    set_generator(generator, state)
+    return generator
 
 
 def set_generator(generator: np.random.Generator, state: Any) -> None:

@@ -167,6 +167,9 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """
         raise NotImplementedError
 
+    def _on_seed(self, seed: int | None) -> None:
+        """Seed what draws random numbers besides ``np_random``. None changes nothing."""
+
     def _on_deal(self, rows: Ints) -> None:
         """Initialise the state of the rows in which games have been dealt."""
         raise NotImplementedError
@@ -218,6 +221,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         else:
             self._deal(rows, seeds, decks)
         super().reset(seed=seed)  # type: ignore[arg-type]  # a number, or None
+        self._on_seed(seed)  # type: ignore[arg-type]
         self._has_reset = True
         self._on_deal(rows)
         return self._show({})

@@ -1,6 +1,6 @@
 """Gymnasium environments in which policies play all seats but one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -16,11 +16,11 @@ from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for
+from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
 from quincunx_env.envs.codec import Info, make_codecs, one_rules
 from quincunx_env.envs.deals import DealSequence, given_game
-from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.generator import GymnasiumEnv, generator_array, generator_of, generator_state, set_generator
 from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.renderer import Renderer
@@ -48,6 +48,7 @@ class Opponents:
         policies: for each a tuple of its policies, by the rules.
         pooled: whether each game samples one of them.
         fixed_seat: the agent's seat, or None if it rotates.
+        rng: the policies' generator. Its seed is a hash: the deals do not follow from it.
     """
 
     def __init__(
@@ -80,6 +81,12 @@ class Opponents:
         self.pooled = pool is not None
         self.policies = self._policies(agents)
         self._probabilities: Floats | None = None
+        self.rng = np.random.default_rng()
+
+    def seed(self, seed: int | None) -> None:
+        """Seed the policies' generator with a hash of the seed of ``reset``. None changes nothing."""
+        if seed is not None:
+            self.rng = policy_generator(seed)
 
     def _policies(self, agents: Sequence[Agent | str]) -> list[tuple[Policy, ...]]:
         return [tuple(_policy_for(agent, each) for each in self.rules) for agent in map(resolve, agents)]
@@ -127,9 +134,9 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     Quincunx for two to four players, or the spiral game for two. After each action of the agent the opponents play
     until it is the agent's turn again or the game is over. Opponents are policies (`quincunx_env.core.policy.Policy`),
     chosen by name or given as objects. They act on observations from their own seats, which always include the preview;
-    those that use random numbers share the environment's generator, ``np_random``. After an error of an opponent all
-    rows must be reset. `VsOpponentsEnv` is one game, `VsOpponentsVectorEnv` many: row i seeded s plays the games of
-    `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
+    those that use random numbers share a generator, which the seed of ``reset`` determines. After an error of an
+    opponent all rows must be reset. `VsOpponentsEnv` is one game, `VsOpponentsVectorEnv` many: row i seeded s plays the
+    games of `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
 
     ## Action Space
     The actions of the game, joint or by place of the hand, as in `quincunx_env.envs.solitaire.SolitaireEnv`.
@@ -254,6 +261,9 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     def _observing_seats(self) -> Ints:
         return self.seat
 
+    def _on_seed(self, seed: int | None) -> None:
+        self.opponents.seed(seed)
+
     def _on_deal(self, rows: Ints) -> None:
         players, fixed = self.rules.num_players, self.opponents.fixed_seat
         self.seat[rows] = self.batch.resets[rows] % players if fixed is None else fixed
@@ -292,7 +302,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 own, [policy] = rows[numbers == number], self.opponents.policies[number]
                 games = batch.fork(own)
                 try:
-                    actions = policy(self._seen.observe_batch(games), games.mask, self.np_random)
+                    actions = policy(self._seen.observe_batch(games), games.mask, self.opponents.rng)
                     gains = batch.step(actions, own)
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
@@ -304,6 +314,14 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     def _rewards(self, gains: Ints, rows: Ints) -> Floats:
         """Return the agents' rewards for gains int64 [n, P] in these rows: float64 [n]."""
         return step_rewards(self.reward, gains)[np.arange(len(rows)), self.seat[rows]]
+
+    def _generator_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return super()._generator_arrays() | {"opponents_generator": generator_array(self.opponents.rng)}
+
+    def _set_generator(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        rng = generator_of(generator_state(state, "opponents_generator"))
+        super()._set_generator(state)
+        self.opponents.rng = rng
 
     def _limits(self) -> dict[str, tuple[Any, Any]]:
         return {
@@ -426,6 +444,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
         game = self._deals.deal(rules, seed, given)
         super().reset(seed=seed)
+        self.opponents.seed(seed)
         players, fixed = game.rules.num_players, self.opponents.fixed_seat
         self.seat = self._deals.resets % players if fixed is None else fixed
         [self._policy_index] = self.opponents.draw(np.array([self.seat]), players, self.np_random).tolist()
@@ -483,7 +502,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             policy, seen = self.opponents.policies[self._policy_index[game.mover]][index], self._seen[index]
             observation = {name: piece[None] for name, piece in seen.observe(game, game.mover).items()}
             try:
-                [action] = policy(observation, seen.mask(game).view(np.bool_)[None], self.np_random)
+                [action] = policy(observation, seen.mask(game).view(np.bool_)[None], self.opponents.rng)
                 reward += self._reward_of(game.step(action))
             except BaseException as error:
                 self._game = None  # an action of the agent is taken that no opponent has answered
@@ -535,7 +554,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return self._mask().view(np.bool_)
 
     def get_state(self) -> dict[str, Any]:
-        """Return a snapshot for `set_state`. It includes the sequence of deals and the generator, but no policy."""
+        """Return a snapshot for `set_state`. It includes the sequence of deals and the generators, but no policy."""
         return {
             "game": self.game.copy(),
             "deals": replace(self._deals),
@@ -545,6 +564,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             "policy_index": self._policy_index[:],
             "np_random": self.np_random.bit_generator.state,
             "np_random_seed": self.np_random_seed,
+            "opponents_random": self.opponents.rng.bit_generator.state,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -557,7 +577,10 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
         check_snapshot(
-            state, self.rules, "value", "pending_reward", "seat", "policy_index", "np_random", "np_random_seed"
+            state,
+            self.rules,
+            *("value", "pending_reward", "seat", "policy_index"),
+            *("np_random", "np_random_seed", "opponents_random"),
         )
         for name in ("value", "pending_reward"):
             check_finite(name, state[name])
@@ -573,8 +596,9 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         if not state["game"].over and state["game"].mover != seat:
             raise ValueError(f"invalid snapshot: seat {state['game'].mover} is to move, the agent has seat {seat}")
         seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
+        rng = generator_of(state["opponents_random"])
         set_generator(self.np_random, state["np_random"])
-        self._np_random_seed = seed
+        self._np_random_seed, self.opponents.rng = seed, rng
         self.seat, self._policy_index = seat, indices
         self._value, self._pending_reward = state["value"], state["pending_reward"]
         self._deals = replace(state["deals"])

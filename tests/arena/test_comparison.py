@@ -13,6 +13,7 @@ from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Comparison, Deals, Estimate, Policy, Run, compare, evaluate, tournament
 from quincunx_env.arena.matches import MatchConfig, seatings
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import policy_generator
 from quincunx_env.core.rules import SeveralRules
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
@@ -149,7 +150,7 @@ def test_policies_have_separate_generators() -> None:
     assert drawn[0] == drawn[1]
     drawn.append([])
     compare([uniform, gambler], 4, run=Run(seed=3))
-    assert [drawn[number][0] for number in (0, 2)] == [np.random.default_rng([3, 0, i]).random() for i in (0, 1)]
+    assert [drawn[number][0] for number in (0, 2)] == [policy_generator(3, 0, i).random() for i in (0, 1)]
     once, again, differently = (compare([uniform, greedy], 30, run=Run(seed=seed)) for seed in (1, 1, 2))
     assert (once.totals == again.totals).all()
     assert (once.totals != differently.totals).any()
@@ -166,7 +167,7 @@ def test_each_chunk_has_generators_of_its_own() -> None:
         return first_legal(observation, mask, rng)
 
     compare([first_legal, gambler], 5, run=Run(seed=3, chunk=2))
-    assert drawn == [np.random.default_rng([3, chunk, 1]).random() for chunk in range(3)]
+    assert drawn == [policy_generator(3, chunk, 1).random() for chunk in range(3)]
 
 
 def test_three_different_policies() -> None:
