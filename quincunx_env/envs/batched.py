@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.error import ResetNeeded
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
@@ -146,8 +147,11 @@ class BatchedGames:
 
         Raises:
             IllegalAction: if an action is illegal; nothing has changed in any game then.
+            ResetNeeded: before the first reset.
         """
         batch = self.batch
+        if batch.over.all() and (batch.resets < 0).all():
+            raise ResetNeeded("no games are in progress: call reset() first")
         before = batch.over.copy()
         gains = batch.step(self.codec.decode_actions(actions, ~before, batch))
         ended = batch.over & ~before
