@@ -92,12 +92,12 @@ def delegate(inner: str, name: str) -> Any:
 
 
 def generator_array(generator: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """Return the state of a generator as JSON in an array, for snapshots."""
+    """Return a generator as JSON in an array."""
     return np.frombuffer(json.dumps(generator.bit_generator.state).encode(), np.uint8).copy()
 
 
 def generator_state(state: Mapping[str, npt.NDArray[Any]], name: str) -> Any:
-    """Return a generator's state from an array of a snapshot.
+    """Return the state in an array of a snapshot.
 
     Raises:
         ValueError: if it is not JSON in an array.
