@@ -191,12 +191,12 @@ def test_a_terminated_tournament_ends_its_workers_and_resumes(tmp_path: Path) ->
 
 
 SENT: dict[str, tuple[Callable[[int], object], int, str]] = {
-    "terminated": (lambda leader: os.kill(leader, signal.SIGTERM), 128 + signal.SIGTERM, "terminated; finished games"),
+    "terminated": (lambda leader: os.kill(leader, signal.SIGTERM), 128 + signal.SIGTERM, "terminated"),
     "group terminated": (
-        lambda leader: os.killpg(leader, signal.SIGTERM), 128 + signal.SIGTERM, "terminated; finished games"
+        lambda leader: os.killpg(leader, signal.SIGTERM), 128 + signal.SIGTERM, "terminated"
     ),
     "interrupted": (
-        lambda leader: os.killpg(leader, signal.SIGINT), 128 + signal.SIGINT, "interrupted; finished games"
+        lambda leader: os.killpg(leader, signal.SIGINT), 128 + signal.SIGINT, "interrupted"
     ),
     "killed": (lambda leader: os.kill(leader, signal.SIGKILL), -signal.SIGKILL, ""),
     "worker killed": (
@@ -228,6 +228,8 @@ def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypat
         result, errors = stop(folder, [*TOURNAMENT, *SLOW], partial(ready, folder), send)
         assert result == status, (moment, errors)
         assert message in errors, (moment, errors)
+        if moment.endswith("chunks") and status > 128:  # earlier none may be stored
+            assert "finished games" in errors, (moment, errors)
         ended, left, noisy = ended + 1, left + bool(unfinished(folder)), noisy + (errors.count("\n") > 1)
         assert finish(folder, monkeypatch) == whole, moment
     print(f"{case}: {ended} runs, {left} with a temporary file, {noisy} with more than one line of errors")
