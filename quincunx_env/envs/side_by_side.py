@@ -43,6 +43,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         counts = [len(range(index, num_envs, len(rules))) for index in range(len(rules))]
         self.envs = [make(count, rules=[each], **options) for count, each in zip(counts, rules, strict=True)]
         self.rules = several_rules(env.rules for env in self.envs)
+        self._index = np.arange(num_envs) % len(rules)
         self._rows = [slice(index, None, len(rules)) for index in range(len(rules))]
         first = self.envs[0]
         self.codec, self.observer, self.autoreset_mode = first.codec, first.observer, first.autoreset_mode
@@ -94,9 +95,9 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
                     env._decks_of("options['deal']", own["deal"])  # refused before anything has changed
             if own["reset_mask"].any():
                 resets.append((env, rows, own))
-        if seed is None:
-            seed = self._next_seed(bool(self.envs[0].batch.resets[0] >= 0))
         first = seeds = check_seeds(seed, self.num_envs)
+        if seeds is None:
+            first = seeds = check_seeds(self._next_seed(bool(self.envs[0].batch.resets[0] >= 0)), self.num_envs)
         if isinstance(seeds, int):
             seeds = list(range(seeds, seeds + self.num_envs))
         for env, rows, own in resets:
@@ -132,6 +133,9 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
                 env._has_reset = False  # some games have been stepped, and others have not
             raise
         info: Info = self._join(infos)
+        if "final_info" in info:
+            ended = info["_final_info"]
+            info["final_info"] |= {"rules": np.where(ended, self._index, 0), "_rules": ended.copy()}
         return self._join(rewards), self._join(terminated), info
 
     def _renumbered(self, error: IllegalAction, index: int) -> IllegalAction:
@@ -144,10 +148,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         """Return observations and info; see `GamesVectorEnv._show`."""
         shown, infos = zip(*(env._show({}, without_mask) for env in self.envs), strict=True)
         info |= self._join(infos)
-        info |= {"rules": np.arange(self.num_envs) % len(self.rules), "_rules": np.ones(self.num_envs, np.bool_)}
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and "final_info" in info:
-            ended = info["_final_info"]
-            info["final_info"] |= {"rules": np.where(ended, info["rules"], 0), "_rules": ended.copy()}
+        info |= {"rules": self._index.copy(), "_rules": np.ones(self.num_envs, np.bool_)}
         observation: Observation = self._join(shown)
         return observation, info
 

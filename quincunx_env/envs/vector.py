@@ -212,16 +212,16 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         decks = None if given is None else self._decks_of("options['deal']", given)
         if decks is not None and len(decks) != len(rows):
             raise ValueError(f"{len(rows)} games are reset and need a deal each, got {len(decks)}")
-        if seed is None:
-            seed = self._next_seed(bool(self.batch.resets[0] >= 0))
         seeds = check_seeds(seed, self.num_envs)
+        if seeds is None:
+            seeds = check_seeds(self._next_seed(bool(self.batch.resets[0] >= 0)), self.num_envs)
         if isinstance(seeds, list):
             self._deal_seeded(rows, [seeds[row] for row in rows.tolist()], decks)
-            seed = seeds[int(rows[0])]
         else:
             self._deal(rows, seeds, decks)
-        super().reset(seed=seed)  # type: ignore[arg-type]  # a number, or None
-        self._on_seed(seed)  # type: ignore[arg-type]
+        first = seeds[int(rows[0])] if isinstance(seeds, list) else seeds
+        super().reset(seed=first)
+        self._on_seed(first)
         self._has_reset = True
         self._on_deal(rows)
         return self._show({})
