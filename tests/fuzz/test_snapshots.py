@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quincunx_env.core.batch_state import StateArray, state_arrays
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
-from tests.envs.drivers import DRIVERS
+from tests.envs.drivers import DRIVERS, SideBySide
 from tests.fuzz.games import by_rules
 from tests.fuzz.harness import Fuzz
 from tests.fuzz.test_engines import batch_of
@@ -73,9 +73,9 @@ def test_batches(rules: BaseRules, fuzz: Fuzz) -> None:
 
 @pytest.mark.parametrize("name", DRIVERS)
 def test_environments(name: str, fuzz: Fuzz) -> None:
-    """An opponent that has no card to play is at fault."""
+    """An opponent that has no card to play is at fault. Of rules side by side it is the first ones' games."""
     driver, states = started(name)
-    rules = driver.rules_of(0, 0)
+    rules, prefix = driver.rules_of(0, 0, 0), "0." if isinstance(driver, SideBySide) else ""
     limits = {name: array.limits(rules) for name, array in arrays_of(rules).items()}
     limits |= {"seat": (0, 1), "policy_index": (-1, 0)}  # where policies play the other seats
 
@@ -83,12 +83,12 @@ def test_environments(name: str, fuzz: Fuzz) -> None:
         rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
         driver.env.set_state(states[0])
         before, state = driver.state(), deepcopy(states[rng.integers(len(states))])
-        game = None if isinstance(state["game"], np.ndarray) else state["game"]
-        held = state if game is None else [name for name in limits if getattr(game, name, None) is not None]
-        names = [name for name in limits if name in held]
+        game = None if isinstance(state[f"{prefix}game"], np.ndarray) else state["game"]
+        held = [name for name in limits if getattr(game, name, None) is not None]
+        names = held if game else [name for name in limits if prefix + name in state]
         for name in rng.choice(names, rng.integers(1, 4), replace=False).tolist():
             if game is None:
-                replace_some(state[name], limits[name], rng)
+                replace_some(state[prefix + name], limits[name], rng)
             else:
                 replace_some_of_game(game, name, limits[name], rng)
         _, error = fuzz.attempt(lambda: driver.env.set_state(state))
