@@ -18,12 +18,12 @@ Options = dict[str, Any]
 OPTIONS: list[Options] = [
     {},
     {"mask_in": "info", "reward": "points", "start": "open", "preview": True},
-    {"num_players": 3, "mask_in": "both", "reward": "outcome", "excuse": True, "observation": "float32"},
+    {"num_players": 3, "reward": "outcome", "excuse": True, "actions": "hand"},
     {"num_players": 4, "match": True, "pawns": True, "flush": True},
     {"simpleton": True, "match": True, "reward": "points", "mask_in": "info"},
-    {"num_players": 3, "start": "open", "simpleton": True, "flush": True, "illegal": "lose", "illegal_reward": -5},
+    {"num_players": 3, "start": "open", "simpleton": True, "flush": True, "illegal": "next"},
     {
-        **{"num_players": 4, "start": "open", "match": True, "simpleton": True, "mask_in": "both"},
+        **{"num_players": 4, "start": "open", "match": True, "simpleton": True, "mask_in": "info"},
         **{"excuse": True, "pawns": True, "flush": True, "reward": "outcome"},
     },
 ]
@@ -31,9 +31,8 @@ OPTIONS: list[Options] = [
 
 SPIRAL_OPTIONS: list[Options] = [
     {"game": "spiral"},
-    {"game": "spiral", "scoring": "end", "fifteens": True, "deals": 4, "mask_in": "both", "preview": True},
-    {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "illegal": "lose"},
-    {"game": "spiral", "observation": "float32"},
+    {"game": "spiral", "scoring": "end", "fifteens": True, "deals": 4, "preview": True},
+    {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "illegal": "next"},
 ]
 EVERY_GAME_OPTIONS = OPTIONS + SPIRAL_OPTIONS
 
@@ -49,11 +48,6 @@ def each(options: list[Options]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("options", options, ids=name)
 
 
-def strict(options: Options) -> Options:
-    """The same without a lenience for illegal actions."""
-    return {option: value for option, value in options.items() if not option.startswith("illegal")}
-
-
 def act(env: Any, rng: random.Random) -> None:
     """One step: a legal action, None for an agent that has terminated, a reset when all agents have left."""
     if not env.agents:
@@ -61,7 +55,15 @@ def act(env: Any, rng: random.Random) -> None:
     elif env.terminations[env.agent_selection]:
         env.step(None)
     else:
-        env.step(random_action(env.unwrapped.game, rng))
+        env.step(number(env, random_action(env.unwrapped.game, rng)))
+
+
+def number(env: Any, action: int) -> int:
+    """The environment's number of one of the engine's actions, whose card has a place."""
+    codec, game = env.unwrapped.codec, env.unwrapped.game
+    if not codec.by_place:
+        return action
+    return next(each for each in range(codec.num_actions) if codec.observer.joint_action(game, each) == action)
 
 
 def new(options: Options, wrapped: bool = False) -> Any:
@@ -108,12 +110,5 @@ def side_by_side(options: Options, seed: int = SEED) -> Iterator[tuple[Any, Any,
     while not game.over:
         action = random_action(game, rng)
         gains = game.step(action)
-        assert env.step(action) is None
+        assert env.step(number(env, action)) is None
         yield env, game, gains
-
-
-def masks(env: Any, agent: str) -> list[Any]:
-    """The masks that an agent finds, where ``mask_in`` has them; there are none elsewhere."""
-    seen, info = env.observe(agent), env.infos[agent]
-    found = [seen["action_mask"]] if isinstance(seen, dict) else []
-    return found + ([info["action_mask"]] if "action_mask" in info else [])

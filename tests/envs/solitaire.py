@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
-from tests.envs.drivers import SEVERAL_ALONE
 
 ID = "Quincunx/Solitaire-v0"
 SEED = 2_000
@@ -22,12 +20,9 @@ Masks = npt.NDArray[np.bool_]
 
 OPTIONS: list[Options] = [
     {},
-    {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
-    {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True, "illegal": "lose"},
-    {"pawns": True, "actions": "factored", "illegal": "lose", "lost_value": 2.5, "edge_contact": True},
-    {"flush": True, "observation": "flat", "excuse": True},
-    {"rules": SEVERAL_ALONE, "observation": "float32", "illegal": "lose"},
-    {"rules": SEVERAL_ALONE, "actions": "factored"},
+    {"observation": "vector", "preview": True, "actions": "hand", "lost_value": -10},
+    {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True, "illegal": "next"},
+    {"flush": True, "observation": "vector", "excuse": True, "illegal": "next", "actions": "hand", "lost_value": 2.5},
 ]
 """Options that between them cover every one of them."""
 
@@ -48,19 +43,13 @@ def each(options: list[Options]) -> pytest.MarkDecorator:
 def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, illegal: float = 0.0) -> Any:
     """A random legal action for each game, an arbitrary one with probability ``illegal``; zeros where none is legal."""
     masks = env.action_masks() if masks is None else masks.astype(np.bool_)
-    space = env.single_action_space if isinstance(env, SolitaireVectorEnv) else env.action_space
-    cards = (env.observer.factors or (0, 0))[0]
 
-    def one(mask: Masks) -> list[int]:
-        parts = [mask] if isinstance(space, spaces.Discrete) else [mask[:cards], mask[cards:]]
-        wild, *draws = rng.random(1 + len(parts)).tolist()
-        if not mask.any():
-            return [0] * len(parts)
-        allowed = [np.flatnonzero(part | (wild < illegal)) for part in parts]
-        return [int(choices[int(draw * len(choices))]) for choices, draw in zip(allowed, draws, strict=True)]
+    def one(mask: Masks) -> int:
+        wild, draw = rng.random(2).tolist()
+        allowed = np.flatnonzero(mask | (wild < illegal))
+        return int(allowed[int(draw * len(allowed))]) if mask.any() else 0
 
-    rows = np.array([one(mask) for mask in np.atleast_2d(masks)])
-    actions = rows[:, 0] if isinstance(space, spaces.Discrete) else rows
+    actions = np.array([one(mask) for mask in np.atleast_2d(masks)])
     return actions if isinstance(env, SolitaireVectorEnv) else actions[0]
 
 

@@ -22,12 +22,13 @@ from tests.envs.agents import (
     SEED,
     SPIRAL_OPTIONS,
     Options,
+    act,
     each,
     length,
     make,
     new,
+    number,
     side_by_side,
-    strict,
     view,
 )
 from tests.variants import random_action, same
@@ -63,8 +64,8 @@ def test_pettingzoo_finds_nothing_to_complain_about(options: Options) -> None:
 def test_pettingzoo_finds_what_it_renders(options: Options) -> None:
     """`render_test` of text, pictures and a window, in either game."""
     # It looks for no mask in the infos.
-    lose_on_illegal = {"illegal": "lose"} if options.get("mask_in") == "info" else {}
-    render_test(lambda render_mode: new(options | lose_on_illegal | {"render_mode": render_mode}, wrapped=True))
+    lenient = {"illegal": "next"} if options.get("mask_in") == "info" else {}
+    render_test(lambda render_mode: new(options | lenient | {"render_mode": render_mode}, wrapped=True))
 
 
 # --- Agents and spaces -----------------------------------------------------------------------------------------------
@@ -82,12 +83,13 @@ def test_agents_and_their_spaces(options: Options) -> None:
     assert env.possible_agents == agents == wrapped.possible_agents
     given = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
     observer = make_observer(rules, options.get("preview", False))
-    flat = observer.encoder().space() if options.get("observation") == "float32" else observer.flat_space()
-    mask = spaces.Box(0, 1, (rules.num_actions,), np.int8)
+    by_place = options.get("actions") == "hand"
+    vector, number = observer.encoder(by_place).space(), observer.places.num_actions if by_place else rules.num_actions
+    mask = spaces.Box(0, 1, (number,), np.int8)
     in_obs = options.get("mask_in") != "info"
     for observations, actions in given:
-        assert observations == (spaces.Dict({"observation": flat, "action_mask": mask}) if in_obs else flat)
-        assert actions == spaces.Discrete(rules.num_actions)
+        assert observations == (spaces.Dict({"observation": vector, "action_mask": mask}) if in_obs else vector)
+        assert actions == spaces.Discrete(number)
     assert len({id(space) for pair in given for space in pair}) == 2 * len(agents), "each agent has its own"
     # The dictionaries are deprecated, but some libraries read them; wrappers pass them on, here without a warning.
     with warnings.catch_warnings():
@@ -116,11 +118,10 @@ def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None
     The state for centralised critics holds the vectors of all seats and the pile, in a new array.
     """
     in_obs = options.get("mask_in") != "info"
-    for env, game, _ in side_by_side(strict(options)):
+    for env, game, _ in side_by_side(options):
         observer = make_observer(game.rules, options.get("preview", False))
-        encoded, seats = options.get("observation") == "float32", range(game.rules.num_players)
-        encode: Any = observer.encoder().encode if encoded else observer.flatten
-        expected_state = [encode(observer.observe(game, seat)) for seat in seats]
+        encoder = observer.encoder(options.get("actions") == "hand")
+        expected_state = [encoder.encode(observer.observe(game, seat)) for seat in range(game.rules.num_players)]
         for seat, agent in enumerate(env.possible_agents):
             seen = env.observe(agent)
             assert env.observation_space(agent).contains(seen)
@@ -130,13 +131,10 @@ def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None
         assert env.state_space.contains(state)
         assert env.state_space is env.state_space
         _, _, room = observer.counts.get("pile", ("", 0, 0))
-        cards: Any = np.array([*pile, *[-1] * (room - len(pile))], np.int16)
-        if encoded:
-            board, given = observer.pieces[0].encoding, cards[None]
-            cards = np.empty((1, board.limits(np.array([given[0], given[0]])).shape[1]), np.float32)
-            board.encode(given, cards)
-            cards = cards[0]
-        same(state, np.concatenate([*expected_state, cards]))
+        cards, board = np.array([[*pile, *[-1] * (room - len(pile))]], np.int16), observer.pieces[0].encoding
+        shown = np.empty((1, board.limits(np.repeat(cards, 2, axis=0)).shape[1]), np.float32)
+        board.encode(cards, shown)
+        same(state, np.concatenate([*expected_state, shown[0]]))
         state[:] = 0
         assert env.state().any()
         same(env.last()[0], env.observe(env.agent_selection))
@@ -154,7 +152,7 @@ def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None
 @pytest.mark.parametrize("wrapped", [False, True], ids=["raw", "env"])
 def test_all_agents_terminate_together(options: Options, wrapped: bool) -> None:
     """The last infos hold the score and name the deal; terminated agents take None, and leave one by one."""
-    env = make(strict(options), length(options), wrapped)
+    env = make(options, length(options), wrapped)
     agents, totals = env.possible_agents, env.unwrapped.game.totals
     assert env.agents == agents
     assert env.terminations == dict.fromkeys(agents, True)
@@ -181,8 +179,8 @@ def test_all_agents_terminate_together(options: Options, wrapped: bool) -> None:
 @each(EVERY_GAME_OPTIONS)
 def test_parallel_users_get_every_step(options: Options) -> None:
     """PettingZoo's own conversion: all agents' observations and rewards after each action, the last one included."""
-    env = make(strict(options))
-    parallel = turn_based_aec_to_parallel(new(strict(options), wrapped=True))
+    env = make(options)
+    parallel = turn_based_aec_to_parallel(new(options, wrapped=True))
     for seed in (SEED, None):
         if seed is None:
             env.reset()
@@ -191,7 +189,7 @@ def test_parallel_users_get_every_step(options: Options) -> None:
         same(infos, env.infos)
         rng, ended = random.Random(SEED), False
         while parallel.agents:
-            mover, action = env.agent_selection, random_action(env.game, rng)
+            mover, action = env.agent_selection, number(env, random_action(env.game, rng))
             env.step(action)
             actions = {agent: action if agent == mover else None for agent in parallel.agents}
             observations, rewards, terminations, truncations, infos = parallel.step(actions)
@@ -219,15 +217,16 @@ def test_snapshots_leave_the_masks_where_they_are_asked_for(mask_in: tuple[str, 
     same(view(other), view(expected))
 
 
-def test_snapshots_keep_what_was_handed_in_and_lost() -> None:
-    """That the deal was handed in, and that an illegal action has ended the game."""
-    env = make({"illegal": "lose"})
+def test_snapshots_keep_what_was_handed_in_and_ended() -> None:
+    """That the deal was handed in, and that the game has ended."""
+    env, rng = make({}), random.Random(SEED)
     env.reset(options={"deal": Deal.from_seed(env.rules, 8)})
-    env.step(-1)
+    while not env.game.over:
+        act(env, rng)
     other: Any = quincunx_v0.raw_env()
     other.set_state(env.get_state())
     assert other.terminations == {"player_0": True, "player_1": True}
-    assert other.rewards == {"player_0": -1.0, "player_1": 0.0}
+    assert other.rewards == env.rewards
     assert (other.infos["player_0"]["seed"], other.infos["player_0"]["game"]) == (-1, -1)
     env.reset()
     other.reset()

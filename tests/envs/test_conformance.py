@@ -15,7 +15,7 @@ import pytest
 
 from quincunx_env import quincunx_v0, spiral_v0
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.observation import Flat, Observer, Pieces
+from quincunx_env.core.observation import Observer, Pieces, Vector
 from quincunx_env.core.policy import Policy
 from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
@@ -33,7 +33,7 @@ class Moment:
     """Observation and mask at a decision, and the result of the action."""
 
     mover: int
-    observation: Flat
+    observation: Vector
     mask: npt.NDArray[np.bool_]
     gains: list[float]
     over: bool
@@ -63,11 +63,11 @@ class Variant:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The rules and the layout as options of an environment."""
+        """The rules as options of an environment: a list of them has the padded layout."""
         foreign = ("num_players", "start", "simpleton", "match") if self.rules.num_players == 1 else ("edge_contact",)
         own = {field.name for field in fields(self.rules)}.difference(foreign)
-        layout = {"preview": True, "padded": self.padded}
-        return {option: getattr(self.rules, option) for option in own} | layout
+        options = {option: getattr(self.rules, option) for option in own}
+        return {"rules": [self.rules]} if self.padded else options
 
     def to_engine(self, action: int) -> int:
         """The engine's number of an interface's action."""
@@ -92,7 +92,7 @@ def plain_game(variant: Variant, script: list[int]) -> list[Moment]:
     moments = []
     for action in script:
         mover, mask = game.mover, variant.observer.mask(game).view(np.bool_)
-        seen = variant.observer.flatten(variant.observer.observe(game, mover))
+        seen = variant.observer.vector(game, mover, by_place=False)
         gains = [float(gain) for gain in game.step(variant.to_engine(action))]
         moments.append(Moment(mover, seen, mask, gains, game.over))
     return moments
@@ -145,7 +145,7 @@ def batch_engine(variant: Variant, script: list[int]) -> list[Moment]:
     moments = []
     for action in script:
         mover, mask = int(batch.mover[0]), observer.mask_batch(batch)
-        seen = observer.flatten(observer.observe_batch(batch))[0]
+        seen = observer.encoder().encode(observer.observe_batch(batch))[0]
         gains = batch.step(observer.to_engine(others(mask, action)))[0].astype(float).tolist()
         moments.append(Moment(mover, seen, mask[0], gains, bool(batch.over[0])))
     return moments
@@ -155,7 +155,7 @@ def batch_engine(variant: Variant, script: list[int]) -> list[Moment]:
 
 
 def gymnasium_single(variant: Variant, script: list[int]) -> list[Moment]:
-    env = SolitaireEnv(observation="flat", **variant.options)
+    env = SolitaireEnv(observation="vector", preview=True, **variant.options)
     seen, info = env.reset(seed=SEED)
     moments = []
     for action in script:
@@ -166,7 +166,7 @@ def gymnasium_single(variant: Variant, script: list[int]) -> list[Moment]:
 
 
 def gymnasium_vector(variant: Variant, script: list[int]) -> list[Moment]:
-    env = SolitaireVectorEnv(1 + NEIGHBOURS, observation="flat", **variant.options)
+    env = SolitaireVectorEnv(1 + NEIGHBOURS, observation="vector", preview=True, **variant.options)
     seen, info = env.reset(seed=SEED)
     moments = []
     for action in script:
@@ -180,7 +180,7 @@ def stable_baselines3(variant: Variant, script: list[int]) -> list[Moment]:
     pytest.importorskip("stable_baselines3")
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(1 + NEIGHBOURS, observation="flat", **variant.options)
+    env = SolitaireVecEnv(1 + NEIGHBOURS, observation="vector", preview=True, **variant.options)
     env.seed(SEED)
     seen = env.reset()
     moments = []
@@ -204,13 +204,12 @@ def without_lost_value(moments: list[Moment], last_info: dict[str, Any]) -> list
 
 def pettingzoo_aec(variant: Variant, script: list[int]) -> list[Moment]:
     module = {"quincunx": quincunx_v0, "spiral": spiral_v0}[variant.game]
-    env = module.env(mask_in="both", reward="points", **variant.options)
+    env = module.env(reward="points", preview=True, **variant.options)
     env.reset(seed=SEED)
     moments = []
     for action in script:
         agent = env.agent_selection
-        seen, _, _, _, info = env.last()
-        assert (seen["action_mask"] == info["action_mask"]).all()
+        seen, _, _, _, _ = env.last()
         env.step(action)
         gains = [env.rewards[player] for player in env.possible_agents]
         over = all(env.terminations.values())
@@ -220,7 +219,7 @@ def pettingzoo_aec(variant: Variant, script: list[int]) -> list[Moment]:
 
 
 def batched(variant: Variant, script: list[int]) -> list[Moment]:
-    games = BatchedGames(1 + NEIGHBOURS, variant.game, reward="points", **variant.options)
+    games = BatchedGames(1 + NEIGHBOURS, variant.game, reward="points", preview=True, **variant.options)
     turn = games.reset(seed=SEED)
     moments = []
     for action in script:
@@ -236,7 +235,7 @@ def batched(variant: Variant, script: list[int]) -> list[Moment]:
 
 def learner_options(variant: Variant) -> dict[str, Any]:
     learning = {"game": variant.game, "opponents": replaying(variant), "seat": variant.learner, "reward": "points"}
-    return variant.options | learning | {"observation": "flat"}
+    return variant.options | learning | {"observation": "vector", "preview": True}
 
 
 def learner(variant: Variant, script: list[int]) -> list[Moment]:
@@ -284,8 +283,8 @@ def replaying(variant: Variant) -> Policy:
 
     def replay(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         last = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
-        flat = own.flatten(observation)
-        return np.array([known.get(seen.tobytes(), other) for seen, other in zip(flat, last, strict=True)])
+        vectors = own.encoder().encode(observation)
+        return np.array([known.get(seen.tobytes(), other) for seen, other in zip(vectors, last, strict=True)])
 
     return replay
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict
 from typing import Any
 
@@ -33,6 +34,9 @@ from quincunx_env import (
 )
 from quincunx_env.core.integers import as_plain
 from quincunx_env.envs.aec import CardGameAEC
+from quincunx_env.envs.side_by_side import SideBySideVectorEnv
+from quincunx_env.envs.solitaire import make_solitaire_vec
+from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.quincunx.scoring import RATING_STEPS
 from quincunx_env.registry import make_rules
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
@@ -41,26 +45,27 @@ from tests.variants import same
 # --- The encoding for networks ---------------------------------------------------------------------------------------
 
 
-def encoded(shown: Any, observer: Any) -> Any:
-    """Return observations as lists and dictionaries, with int16 arrays, which are flat, as the encoding."""
+def encoded(shown: Any, encoder: Any) -> Any:
+    """Return observations as lists and dictionaries, with pieces as vectors."""
+    if isinstance(shown, dict) and "board" in shown:
+        pieces = dict(shown)
+        mask = pieces.pop("action_mask", None)
+        vector = encoder.encode(pieces)
+        return vector if mask is None else {"observation": vector, "action_mask": mask}
     if isinstance(shown, dict):
-        return {name: encoded(value, observer) for name, value in shown.items()}
+        return {name: encoded(value, encoder) for name, value in shown.items()}
     if isinstance(shown, list | tuple) or (isinstance(shown, np.ndarray) and shown.dtype.hasobject):
-        return [encoded(value, observer) for value in shown]
-    flat = isinstance(shown, np.ndarray) and shown.dtype == np.int16
-    return observer.encoder().encode(observer.unflatten(shown)) if flat else shown
+        return [encoded(value, encoder) for value in shown]
+    return shown
 
 
-@every_environment()
-def test_float32_observations_encode_the_flat_ones(case: Case) -> None:
+@every_environment(lambda case: not issubclass(case[0], Agents))
+def test_vectors_encode_the_pieces(case: Case) -> None:
     """At every step, also at the end of a game; nothing else differs."""
-    flat, other = (drive(case, observation=observation).started() for observation in ("flat", "float32"))
-    observer = flat.observer
-    for shown, found in zip([flat.shown, *flat.walk(40)], [other.shown, *other.walk(40)], strict=True):
-        same(encoded(shown, observer), encoded(found, observer))
-    if isinstance(other, Agents):
-        assert other.inner.state_space.contains(other.inner.state())
-        assert other.inner.state_space.dtype == np.float32
+    pieces, vector = (drive(case, observation=observation).started() for observation in ("pieces", "vector"))
+    encoder = pieces.observer.encoder(case[2].get("actions") == "hand")
+    for shown, found in zip(*([deepcopy(each.shown), *each.walk(40)] for each in (pieces, vector)), strict=True):
+        same(encoded(shown, encoder), encoded(found, encoder))
 
 
 # --- Options ---------------------------------------------------------------------------------------------------------
@@ -81,6 +86,16 @@ def batched_games(**options: Any) -> BatchedGames:
     return BatchedGames(**{"num_games": 2} | options)
 
 
+def solitaire_vec(**options: Any) -> Any:
+    """Three rows of the solitaire, of one set of rules or several."""
+    return make_solitaire_vec(options.pop("num_envs", 3), **options)
+
+
+def vs_opponents_vec(**options: Any) -> Any:
+    """Three rows against greedy, likewise."""
+    return make_vs_opponents_vec(options.pop("num_envs", 3), **{"opponents": greedy} | options)
+
+
 Make = Callable[..., Any]
 
 SOLITAIRE: list[Make] = [SolitaireEnv, SolitaireVectorEnv]
@@ -92,7 +107,7 @@ QUINCUNX = QUINCUNX_AGENTS + VS_OPPONENTS + [batched_games]
 MULTIPLAYER = QUINCUNX + SPIRAL_AGENTS
 EVERY = MULTIPLAYER + SOLITAIRE
 GYMNASIUM = SOLITAIRE + VS_OPPONENTS
-SEVERAL: list[Make] = [*SOLITAIRE, *VS_OPPONENTS, batched_games]
+LISTS: list[Make] = [*SOLITAIRE, solitaire_vec, *VS_OPPONENTS, vs_opponents_vec, batched_games, *QUINCUNX_AGENTS]
 VECTOR: list[Make] = [SolitaireVectorEnv, vs_opponents_vector]
 WINDOWED: list[Make] = [*AGENTS, SolitaireEnv, vs_opponents]
 
@@ -108,17 +123,15 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     ([*VS_OPPONENTS, batched_games], {"edge_contact": True}, "edge_contact=True is an option of the solitaire"),
     (SOLITAIRE, {"edge_contact": 1}, "edge_contact must be True or False, got 1"),
     (MULTIPLAYER, {"reward": "score"}, "reward must be one of 'points', 'margin', 'outcome', got 'score'"),
-    (AGENTS + GYMNASIUM, {"mask_in": "infos"}, "mask_in must be one of 'obs', 'info', 'both', got 'infos'"),
-    (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', 'next', got 'ignore'"),
+    (AGENTS + GYMNASIUM, {"mask_in": "infos"}, "mask_in must be one of 'info', 'obs', got 'infos'"),
+    (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'next', got 'ignore'"),
     (
         [*GYMNASIUM, batched_games],
         {"observation": "image"},
-        "observation must be one of 'pieces', 'flat', 'float32', got 'image'",
+        "observation must be one of 'pieces', 'vector', got 'image'",
     ),
-    (AGENTS, {"actions": "factored"}, "actions must be one of 'joint', 'hand', got 'factored'"),
-    (AGENTS, {"observation": "pieces"}, "observation must be one of 'flat', 'float32', got 'pieces'"),
-    (GYMNASIUM, {"actions": "both"}, "actions must be one of 'joint', 'hand', 'factored', got 'both'"),
-    (VS_OPPONENTS, {"actions": "factored", "simpleton": True}, "actions='factored' has no announcements"),
+    (AGENTS, {"observation": "pieces"}, "observation must be one of 'vector', got 'pieces'"),
+    (EVERY, {"actions": "cards"}, "actions must be one of 'joint', 'hand', got 'cards'"),
     (WINDOWED, {"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array', 'human', got 'rgb'"),
     (VECTOR, {"render_mode": "human"}, "render_mode must be one of None, 'ansi', 'rgb_array', got 'human'"),
     (VECTOR, {"num_envs": 0}, "must be an integer from 1 to 2**63 - 1, got 0"),
@@ -144,7 +157,6 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     ([*VS_OPPONENTS, batched_games], {"game": "chess"}, "game must be one of 'quincunx', 'spiral', got 'chess'"),
     ([*VS_OPPONENTS, batched_games], {"game": [], "other": 1}, "game must be one of 'quincunx', 'spiral', got []"),
     ([*VS_OPPONENTS, batched_games], {"game": np.array([]), "other": 1}, "game must be one of"),
-    ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": math.nan}, "illegal_reward must be a finite number, got nan"),
     (SOLITAIRE, {"lost_value": math.inf}, "lost_value must be a finite number, got inf"),
     (SOLITAIRE, {"lost_value": -(10**400)}, "lost_value must be a finite number, got -1000"),
     ([batched_games], {"autoreset": "no"}, "autoreset must be one of False, True, got 'no'"),
@@ -164,27 +176,34 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (SOLITAIRE, {"rules": Rules(2)}, "num_players must be 1 in an environment of the solitaire, got 2"),
     (SOLITAIRE, {"rules": {"num_players": 2.5}}, "num_players must be 1 in an environment of the solitaire, got 2.5"),
     (QUINCUNX + SOLITAIRE, {"rules": {"flush": 1}}, "flush must be True or False, got 1"),
-    (SEVERAL, {"rules": []}, "a sequence of rules must have at least one, each once, got []"),
-    (SEVERAL, {"rules": [{}, {}]}, "at least one, each once"),
-    (SEVERAL, {"rules": [{}, 3]}, "rules must be a quincunx_env."),
+    (LISTS, {"rules": [{}, {}]}, "at least one, each once"),
+    (LISTS[:-2], {"rules": [{}, 3]}, "rules must be a quincunx_env."),
     (SOLITAIRE, {"rules": [Rules(), spiral.Rules()]}, "rules must be a quincunx_env."),
-    (SEVERAL[2:], {"rules": [Rules(2), spiral.Rules()]}, "rules are for 'spiral', but the game is 'quincunx'"),
-    (SEVERAL, {"rules": [{}], "flush": True}, "give rules= or single options, not both"),
+    (LISTS[3:], {"rules": [Rules(2), spiral.Rules()]}, "rules are for 'spiral', but the game is 'quincunx'"),
+    (LISTS, {"rules": [{}], "flush": True}, "give rules= or single options, not both"),
     (
-        SEVERAL[2:],
+        LISTS[3:-2],
         {"game": "spiral", "rules": [{}]},
         "'spiral' has no padded observations: make an environment for each",
     ),
-    (AGENTS, {"rules": [{}]}, "rules must be a quincunx_env."),
-    (SEVERAL, {"rules_in_obs": 1}, "rules_in_obs must be one of False, True, got 1"),
-    (VECTOR, {"rules": [{}], "given_deals": ["A"]}, "given_deals are of one set of rules: give these, or the deals"),
+    (SPIRAL_AGENTS, {"rules": [{}]}, "'spiral' has no padded observations: make an environment for each"),
     (
-        VS_OPPONENTS,
+        [*VECTOR, batched_games, *QUINCUNX_AGENTS],
+        {"rules": [{}, {"flush": True}]},
+        "one set of rules is needed here, got 2: make an environment for each, or one by gymnasium.make_vec",
+    ),
+    (
+        [solitaire_vec, vs_opponents_vec],
+        {"rules": [{}, {"flush": True}, {"pawns": True}, {"excuse": True}]},
+        "num_envs must be an integer from 4 to 2**63 - 1, got 3",
+    ),
+    (
+        [vs_opponents],
         {"rules": [Rules(2), Rules(3)], "opponents": [greedy, greedy]},
         "opponents must be one policy for all other seats where their number differs by game",
     ),
     (
-        VS_OPPONENTS,
+        [vs_opponents],
         {"rules": [Rules(2), Rules(2, mini=True)], "opponents": "value"},
         "no shipped network has learned mini-2: they play solitaire, 2-corners, 2-open, 3-corners, 3-open, 4-corners, "
         "4-open; leave '2 players, mini' out of rules=, or choose other opponents",
@@ -192,7 +211,6 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VS_OPPONENTS, {"seat": 2}, "seat must be one of 'rotate', 0, 1, got 2"),
     (VS_OPPONENTS, {"seat": True}, "seat must be one of 'rotate', 0, 1, got True"),
     (EVERY, {"preview": 1}, "preview must be one of False, True, got 1"),
-    (EVERY, {"padded": [True]}, "padded must be one of False, True, got [True]"),
 ]
 """Environments, options, and what the error says."""
 
@@ -213,7 +231,7 @@ def test_wrong_options_are_named(make: Make, options: Options, match: str) -> No
 
 
 UNKNOWN: list[tuple[list[Make], list[str]]] = [
-    (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "illegal_reward"]),
+    (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward"]),
     (QUINCUNX_AGENTS, ["edge_contact", "mask", "lost_value"]),
     (SPIRAL_AGENTS, ["num_players", "excuse"]),
     ([*VS_OPPONENTS, batched_games], ["mask", "lost_value", "deals"]),
@@ -307,7 +325,7 @@ NUMPY: list[tuple[list[Make], Options]] = [
     ([*SPIRAL_AGENTS, spiral.Rules], {"deals": np.int8(4), "scoring": np.str_("end")}),
     ([*MULTIPLAYER, card_game], {"reward": np.str_("points")}),
     (SOLITAIRE, {"lost_value": np.float32(-5)}),
-    (VS_OPPONENTS, {"seat": np.int64(0), "illegal_reward": np.float16(-2), "illegal": np.str_("lose")}),
+    (VS_OPPONENTS, {"seat": np.int64(0), "illegal": np.str_("next")}),
     (VS_OPPONENTS, {"opponents": None, "pool": np.array(["greedy", "uniform"])}),
     (VS_OPPONENTS, {"opponents": np.array(["greedy", "uniform"], object), "num_players": 3}),
     (VECTOR, {"num_envs": np.int64(2), "autoreset_mode": np.str_("SameStep"), "copy": np.bool_(False)}),
@@ -431,14 +449,14 @@ def test_gymnasium_sets_no_limit_of_steps() -> None:
             gymnasium.make_vec(name, num_envs=2, max_episode_steps=5)
 
 
-@every_environment(lambda case: issubclass(case[0], Agents | Single) or case[0] is Vector)
+@every_environment(lambda case: not issubclass(case[0], Stable | Batched))
 def test_wrong_reset_options_are_refused(case: Case) -> None:
     """Names that are not known, and what is no mapping; the error names those that are known; nothing changes."""
     driver = drive(case).started(3)
-    known = {"Agents": "'deal', 'options'", "Single": "'deal'"}.get(case[0].__name__, "'deal', 'reset_mask'")
-    known += ", 'rules'" if "rules" in case[2] else ""
+    known = {Agents: "'deal', 'options'", Single: "'deal'"}.get(case[0], "'deal', 'reset_mask'")
+    known += ", 'rules'" if case[0] is Single and "rules" in case[2] else ""
     wrong: dict[Any, Any] = {"dael": None, "rows": [0], 1: 2}
-    if case[0] is not Vector:
+    if not issubclass(case[0], Vector):
         wrong["reset_mask"] = np.ones(1, np.bool_)
     with driver.unchanged():
         for option, value in wrong.items():
@@ -460,9 +478,9 @@ def test_agents_ignore_the_reset_option_of_pettingzoos_tests(case: Case) -> None
 # --- Specs as JSON ---------------------------------------------------------------------------------------------------
 
 REQUIRED: dict[str, list[Options]] = {
-    "Quincunx/Solitaire-v0": [{}, {"rules": Rules(flush=True), "actions": "factored", "lost_value": -1}],
+    "Quincunx/Solitaire-v0": [{}, {"rules": Rules(flush=True), "actions": "hand", "lost_value": -1}],
     "Quincunx/SolitaireFlat-v0": [{}],
-    "Quincunx/SolitaireMasked-v0": [{}, {"actions": "factored"}],
+    "Quincunx/SolitaireMasked-v0": [{}, {"rules": [{}, {"flush": True}]}],
     "Quincunx/VsOpponentsFlat-v0": [{}],
     "Quincunx/VsOpponentsMasked-v0": [{}, {"opponents": "uniform"}],
     "Quincunx/VsOpponents-v0": [
@@ -550,7 +568,7 @@ def test_ids_are_found_by_their_module_in_a_fresh_process() -> None:
 
 @pytest.mark.parametrize("name", [name for name in REQUIRED if name.endswith(("Flat-v0", "Masked-v0"))])
 def test_ids_for_programs_take_any_action(name: str) -> None:
-    """Observations are float32, and random actions play whole games."""
+    """Observations are vectors, and random actions play whole games."""
     env = gymnasium.make(name)
     check_env(env.unwrapped)
     space = env.observation_space
@@ -564,7 +582,7 @@ def test_ids_for_programs_take_any_action(name: str) -> None:
     assert steps > 3
 
 
-@pytest.mark.parametrize("make", [SolitaireVectorEnv, VsOpponentsVectorEnv])
+@pytest.mark.parametrize("make", [SolitaireVectorEnv, VsOpponentsVectorEnv, SideBySideVectorEnv])
 def test_vector_environments_have_gymnasiums_class_as_a_base(make: Any) -> None:
     """A library may look among the direct bases of a class only, as skrl does."""
     assert gymnasium.vector.VectorEnv in make.__bases__
@@ -573,8 +591,8 @@ def test_vector_environments_have_gymnasiums_class_as_a_base(make: Any) -> None:
 def test_the_default_opponent_is_greedy() -> None:
     """As its name, which JSON can hold."""
     env = gymnasium.make("Quincunx/VsOpponents-v0").unwrapped
-    assert env.envs.policies == VsOpponentsEnv(opponents="greedy").envs.policies  # type: ignore[attr-defined]
-    assert VsOpponentsEnv(pool=["uniform"]).envs.policies != env.envs.policies  # type: ignore[attr-defined]
+    assert env.opponents.policies == VsOpponentsEnv(opponents="greedy").opponents.policies  # type: ignore[attr-defined]
+    assert env.opponents.policies != VsOpponentsEnv(pool=["uniform"]).opponents.policies  # type: ignore[attr-defined]
 
 
 def test_functions_are_not_written_as_json() -> None:
@@ -599,11 +617,10 @@ def test_nothing_is_played_before_the_first_reset(case: Case) -> None:
         uses = [lambda: env.step(0), lambda: env.observe("player_0"), lambda: env.agents]
         errors = (AssertionError, AttributeError)
     elif isinstance(driver, Single):
-        uses = [lambda: env.step(driver.encode(0)), lambda: env.game]
-        uses += [env.action_masks, env.get_state] if case[1].__name__ == "SolitaireEnv" else []
+        uses = [lambda: env.step(0), lambda: env.game, env.action_masks, env.get_state]
     else:
-        zeros = np.zeros((driver.rows, 2) if driver.factored else driver.rows, np.int64)
-        uses = [lambda: env.step(zeros), lambda: getattr(env, "envs", env).to_game(0)]
+        zeros, games = np.zeros(driver.rows, np.int64), env.envs if isinstance(driver, Stable) else env
+        uses = [lambda: env.step(zeros), lambda: games.to_game(0)]
         if not isinstance(driver, Stable):
             some = np.array([True, False, True])
             uses += [lambda: env.reset(seed=SEED, options={"reset_mask": some})]
@@ -625,8 +642,9 @@ def test_nothing_is_rendered_before_the_first_reset() -> None:
 @pytest.mark.parametrize("make", AGENTS)
 def test_no_agent_is_left_to_step_after_the_end(make: Make) -> None:
     """The raw environment asks for a reset; PettingZoo's wrapper warns, and does nothing."""
-    driver = Agents(make, {"illegal": "lose"}).started()
-    driver.env.step(-1)
+    driver, rng = Agents(make, {}).started(), np.random.default_rng(0)
+    while not all(driver.env.terminations.values()):
+        driver.advance(rng)
     with driver.refused(ValueError, "when an agent is dead, the only valid action is None"):
         driver.env.step(0)
     while driver.env.agents:
@@ -640,7 +658,7 @@ def test_no_agent_is_left_to_step_after_the_end(make: Make) -> None:
                 driver.env.step(action)
 
 
-@pytest.mark.parametrize("illegal", ["raise", "lose"])
+@pytest.mark.parametrize("illegal", ["raise", "next"])
 @every_environment(lambda case: issubclass(case[0], Single))
 def test_a_single_game_that_is_over_needs_a_reset(case: Case, illegal: str) -> None:
     """Legal or not, no action is taken; nothing changes."""
@@ -651,17 +669,17 @@ def test_a_single_game_that_is_over_needs_a_reset(case: Case, illegal: str) -> N
     with driver.unchanged():
         for action in (0, -1):
             with pytest.raises(ResetNeeded, match=r"over"):
-                driver.step(np.array([action, 0]) if driver.factored else action)
+                driver.step(action)
 
 
-@pytest.mark.parametrize("illegal", ["raise", "lose"])
+@pytest.mark.parametrize("illegal", ["raise", "next"])
 @every_environment(lambda case: case[2].get("autoreset_mode") is AutoresetMode.DISABLED)
 def test_rows_that_are_over_need_a_reset(case: Case, illegal: str) -> None:
     """Without automatic reset; the error names them, and to reset others does not help."""
     driver, rng = drive(case, illegal=illegal).started(), np.random.default_rng(0)
-    while not driver.env.batch.over.any():
+    while not any(game.over for game in driver.games()):
         driver.advance(rng)
-    ended = driver.env.batch.over.copy()
+    ended = np.array([game.over for game in driver.games()])
     rows = re.escape(str(np.flatnonzero(ended).tolist()))
     actions = driver._choose(driver.raw_masks(), rng)
     with driver.refused(ResetNeeded, f"rows {rows} are over"):

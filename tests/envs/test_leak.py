@@ -42,10 +42,12 @@ Interface = Callable[[Any, bool], Observe]
 
 
 def options_of(rules: Any, padded: bool) -> dict[str, Any]:
-    """The rules and the layout as options of an environment."""
+    """The rules as options of an environment: a list of them has the padded layout."""
+    if padded:
+        return {"preview": True, "rules": [rules]}
     foreign = ("num_players", "start", "simpleton", "match") if rules.num_players == 1 else ("edge_contact",)
     own = {field.name: getattr(rules, field.name) for field in fields(rules) if field.name not in foreign}
-    return own | {"preview": True, "padded": padded}
+    return own | {"preview": True}
 
 
 def numbered(rules: BaseRules, padded: bool) -> Callable[[list[int]], list[int]]:
@@ -62,8 +64,8 @@ def plain_game(rules: BaseRules, padded: bool) -> Observe:
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
         game = replayed(rules, deals, actions)
         mask = observer.mask(game) if seat == game.mover else None
-        seen = observer.observe(game, seat)
-        return seen, observer.flatten(seen), mask, spec_of(rules).ansi(game, seat)
+        vectors = [observer.vector(game, seat, by_place) for by_place in (False, True)]
+        return observer.observe(game, seat), vectors, mask, spec_of(rules).ansi(game, seat)
 
     return look
 
@@ -77,7 +79,9 @@ def batch_engine(rules: BaseRules, padded: bool) -> Observe:
         for action in actions:
             batch.step([action] * 2)
         mask = observer.mask_batch(batch) if seat == batch.mover[0] else None
-        return observer.observe_batch(batch, np.full(2, seat)), mask
+        seats = np.full(2, seat)
+        vectors = [observer.vector_batch(batch, seats, by_place) for by_place in (False, True)]
+        return observer.observe_batch(batch, seats), vectors, mask
 
     return look
 
@@ -87,7 +91,7 @@ def pettingzoo_aec(rules: BaseRules, padded: bool) -> Observe:
     number = numbered(rules, padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
-        env = make(mask_in="both", **options_of(rules, padded))
+        env = make(**options_of(rules, padded))
         env.reset(options={"deal": list(deals)})
         for action in number(actions):
             env.step(action)
@@ -129,7 +133,7 @@ def learner(rules: BaseRules, padded: bool) -> Observe:
         env = VsOpponentsEnv(game=name, opponents=replay, seat=seat, **options_of(rules, padded))
         own = number(actions)
         try:
-            shown: Any = env.reset(options={"deal": list(deals)})
+            shown: Any = env.reset(options={"deal": list(deals)} | ({"rules": rules} if padded else {}))
             while played[0] < len(actions):
                 played[0] += 1
                 shown = env.step(own[played[0] - 1])
@@ -144,7 +148,7 @@ def solitaire_env(rules: BaseRules, padded: bool) -> Observe:
     env, number = SolitaireEnv(**options_of(rules, padded)), numbered(rules, padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
-        shown: Any = env.reset(options={"deal": deals[0]})
+        shown: Any = env.reset(options={"deal": deals[0]} | ({"rules": rules} if padded else {}))
         for action in number(actions):
             shown = env.step(action)
         return shown
@@ -181,7 +185,7 @@ def length(rules: Any) -> int:
 
 @every_game
 def test_a_game_shows_no_seat_what_it_cannot_see(rules: BaseRules) -> None:
-    """All along a game, as pieces, flat and as text."""
+    """All along a game, as pieces, vectors and text."""
     compared = assert_no_leak(plain_game(rules, False), rules, seed=SEED, permutations=1)
     assert compared == pytest.approx(length(rules) / 3 * rules.num_players, abs=rules.num_players)
 

@@ -35,7 +35,10 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
 
 from quincunx_env import Deal, IllegalAction, Rules  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, LearningCurve, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
+from quincunx_env.core.rules import SeveralRules  # noqa: E402
+from quincunx_env.envs.side_by_side import SideBySideVectorEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv  # noqa: E402
 from tests.envs.solitaire import ID, OPTIONS, Options, choose, each  # noqa: E402
 from tests.variants import same  # noqa: E402
 
@@ -43,8 +46,8 @@ SEED = 3_000
 ROWS = 3
 ADDED = {"terminal_observation", "TimeLimit.truncated", "episode", "is_success"}
 MASKED: list[Options] = [
-    {"observation": "flat", "preview": True},
-    {"actions": "factored", "edge_contact": True, "excuse": True, "pawns": True, "flush": True, "lost_value": -20},
+    {"observation": "vector", "preview": True},
+    {"actions": "hand", "edge_contact": True, "excuse": True, "pawns": True, "flush": True, "lost_value": -20},
 ]
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -68,10 +71,10 @@ def legal(env: VecEnv, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     return actions
 
 
-@each([{"observation": "float32"}, {"observation": "flat", "preview": True}, {"actions": "factored", "pawns": True}])
+@each([{"observation": "vector"}, {"observation": "vector", "preview": True, "actions": "hand"}, {"pawns": True}])
 def test_stable_baselines3_finds_nothing_to_complain_about(options: Options) -> None:
-    """`check_env` of the single environment, whose unmasked actions need ``illegal="lose"``."""
-    check_env(gymnasium.make(ID, illegal="lose", **options).unwrapped)
+    """`check_env` of the single environment, whose unmasked actions need ``illegal="next"``."""
+    check_env(gymnasium.make(ID, illegal="next", **options).unwrapped)
 
 
 def without_time(*steps: Any) -> None:
@@ -107,8 +110,6 @@ def test_rows_are_single_environments_reset_in_the_same_step(options: Options) -
         without_time(ours, theirs)
         for info, done in zip(theirs[-1], theirs[2], strict=True):
             del info["action_mask"]
-            if not done:
-                info.pop("rules", None)
             if done:
                 info["is_success"] = not info["lost"]
             else:
@@ -184,7 +185,7 @@ def test_a_masked_policy_learns_and_is_evaluated_the_same_way(options: Options) 
 @pytest.mark.parametrize("evaluation", [evaluate_policy, plain_evaluation], ids=["masked", "plain"])
 def test_evaluations_read_the_episodes_without_a_warning(evaluation: Any) -> None:
     """`env_is_wrapped` is True for ``Monitor`` alone, whose statistics the environment adds itself."""
-    env = SolitaireVecEnv(ROWS, observation="flat", illegal="lose")
+    env = SolitaireVecEnv(ROWS, observation="vector", illegal="next")
     assert env.env_is_wrapped(Monitor) == [True] * ROWS
     assert env.env_is_wrapped(Monitor, indices=[0]) == [True]
     assert env.env_is_wrapped(gymnasium.wrappers.TimeLimit) == [False] * ROWS
@@ -219,11 +220,13 @@ def test_the_last_info_says_whether_a_game_was_a_success(make: Callable[[int], G
 
 def test_callbacks_log_the_rate_of_successes(tmp_path: Path) -> None:
     """As ``eval/success_rate`` of `MaskableEvalCallback` and ``rollout/success_rate`` of the training."""
-    env = SolitaireVecEnv(ROWS, observation="flat")
+    env = SolitaireVecEnv(ROWS, observation="vector")
     model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
     logger = configure(str(tmp_path), ["csv"])
     model.set_logger(logger)
-    callback = MaskableEvalCallback(SolitaireVecEnv(2, observation="flat"), eval_freq=16, n_eval_episodes=4, verbose=0)
+    callback = MaskableEvalCallback(
+        SolitaireVecEnv(2, observation="vector"), eval_freq=16, n_eval_episodes=4, verbose=0
+    )
     model.learn(48, callback=callback)
     logger.close()
     header, *_ = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
@@ -240,23 +243,23 @@ def test_algorithms_take_an_id_and_nothing_else(algorithm: Any) -> None:
 
 def test_the_learning_curve_is_stored_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each point is the mean return of the games since the previous point. The last is at the end."""
-    env = SolitaireVecEnv(ROWS, observation="flat", illegal="lose")
+    env = SolitaireVecEnv(ROWS, observation="vector", illegal="next")
     model = PPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
-    curve = LearningCurve(tmp_path / "curves" / "mine.png", every=50, verbose=1)
-    model.learn(16 * ROWS * 5, callback=curve)
+    curve = LearningCurve(tmp_path / "curves" / "mine.png", every=100, verbose=1)
+    model.learn(16 * ROWS * 10, callback=curve)
     assert (tmp_path / "curves" / "mine.png").read_bytes().startswith(b"\x89PNG")
     header, *rows = (tmp_path / "curves" / "mine.csv").read_text(encoding="utf-8").splitlines()
     assert header == "curve,steps,estimate,low,high"
     steps = [int(row.split(",")[1]) for row in rows]
     assert steps == [number for number, _ in curve.points]
-    assert all(later - earlier <= 50 + ROWS for earlier, later in pairwise([0, *steps]))
+    assert all(later - earlier <= 100 + ROWS for earlier, later in pairwise([0, *steps]))
     assert capsys.readouterr().out.count("steps: mean return") == len(rows)
     with pytest.raises(ValueError, match="every must be an integer from 1"):
         LearningCurve(every=0)
 
 
 def test_a_training_without_a_finished_game_has_an_empty_curve(tmp_path: Path) -> None:
-    env = SolitaireVecEnv(ROWS, observation="flat")
+    env = SolitaireVecEnv(ROWS, observation="vector")
     model = MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=ROWS, n_epochs=1, seed=SEED, device="cpu")
     model.learn(1, callback=LearningCurve(tmp_path / "mine.png"))
     assert (tmp_path / "mine.csv").read_text(encoding="utf-8") == "curve,steps,estimate,low,high\n"
@@ -264,8 +267,8 @@ def test_a_training_without_a_finished_game_has_an_empty_curve(tmp_path: Path) -
 
 def test_unmasked_training_is_told_what_to_use() -> None:
     """The first illegal action ends it; the error names the algorithm that heeds masks."""
-    with pytest.raises(IllegalAction, match=r"MaskablePPO of sb3-contrib instead of PPO.*illegal='lose'"):
-        PPO("MlpPolicy", SolitaireVecEnv(2, observation="flat"), n_steps=8, batch_size=16, device="cpu").learn(64)
+    with pytest.raises(IllegalAction, match=r"MaskablePPO of sb3-contrib instead of PPO.*illegal='next'"):
+        PPO("MlpPolicy", SolitaireVecEnv(2, observation="vector"), n_steps=8, batch_size=16, device="cpu").learn(64)
 
 
 def test_options_are_used_by_the_next_reset_only() -> None:
@@ -273,7 +276,7 @@ def test_options_are_used_by_the_next_reset_only() -> None:
     env, given = SolitaireVecEnv(2), [Deal.from_seed(Rules(), 7), Deal.from_seed(Rules(), 8)]
 
     def played() -> list[Deal]:
-        return [env.envs.batch.deals(row)[0] for row in range(2)]
+        return [env.envs.to_game(row).deals[0] for row in range(2)]
 
     env.seed(SEED)
     env.set_options([{"deal": deal} for deal in given])
@@ -352,7 +355,7 @@ def test_other_reset_modes_and_reused_arrays_are_refused(options: Options) -> No
 
 def test_masks_can_be_part_of_observations() -> None:
     """As an input of the policy; the mask of a last observation is all 0."""
-    env = SolitaireVecEnv(2, observation="flat", mask_in="obs")
+    env = SolitaireVecEnv(2, observation="vector", mask_in="obs")
     env.seed(SEED)
     observation: Any = env.reset()
     finals = []
@@ -369,9 +372,34 @@ def test_methods_of_the_vector_environment_can_be_called() -> None:
     env = VsOpponentsVecEnv(2, pool=["greedy"])
     assert with_monitor(env).has_attr("set_pool")
     with_monitor(env).env_method("set_pool", ["greedy", "uniform"])
-    assert len(env.envs.policies) == 2
+    assert isinstance(env.envs, VsOpponentsVectorEnv)
+    assert len(env.envs.opponents.policies) == 2
     with pytest.raises(AttributeError, match="no_such_thing"):
         env.env_method("no_such_thing")
+
+
+def test_rows_may_have_several_rules() -> None:
+    """Row i plays rules i mod k; the pool of opponents is replaced in all rows."""
+    rules = [Rules(), Rules(flush=True)]
+    env = SolitaireVecEnv(4, rules=rules, observation="vector", actions="hand")
+    assert env.get_attr("rules", 0)[0] == SeveralRules(rules)
+    env.seed(SEED)
+    rng, endings = np.random.default_rng(SEED), 0
+    observation: Any = env.reset()
+    for _ in range(20):
+        assert [env.envs.to_game(row).rules for row in range(4)] == rules * 2
+        assert env.observation_space.contains(observation[3])
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        observation, _, dones, infos = env.step(actions)
+        endings += dones.sum()
+        assert [info["rules"] for info in infos if info] == [row % 2 for row in np.flatnonzero(dones)]
+    assert endings
+    state = env.get_state()
+    same(env.set_state(state), observation)
+    others = VsOpponentsVecEnv(2, rules=[Rules(2), Rules(3)], pool=["greedy"])
+    others.env_method("set_pool", ["greedy", "uniform"])
+    assert isinstance(others.envs, SideBySideVectorEnv)
+    assert [len(part.opponents.policies) for part in others.envs.envs] == [2, 2]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**63 - 1, 1.5])

@@ -1,6 +1,7 @@
-"""Rules that vary: each game draws its own by its seed, the same in every environment, and is the game it would be."""
+"""Rules that vary: row i of many games plays rules i mod k, a single environment draws its rules by its seed."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -9,24 +10,29 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 
-from quincunx_env import BatchedGames, SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env import SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.core.deal import draw
-from quincunx_env.envs.rewards import end_rewards, step_rewards
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.rules import SeveralRules
+from quincunx_env.envs.side_by_side import SideBySideVectorEnv
+from quincunx_env.envs.solitaire import make_solitaire_vec
 from quincunx_env.envs.text import TextEnv
+from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.padded import FORM
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
-from quincunx_env.testing import assert_no_leak
-from tests.envs.drivers import SEVERAL, SEVERAL_ALONE
+from tests.envs.drivers import SEVERAL, SEVERAL_ALONE, SideBySide
 from tests.variants import same
 
 SEED = 40
-ROWS = 6
+ROWS = 7
 TOGETHER = [*SEVERAL, Rules(2, simpleton=True), Rules(2, mini=True)]
-OPPONENTS: dict[str, Any] = {"opponents": "greedy", "rules": TOGETHER}
+
+Make = Callable[..., Any]
 
 
 def test_draws_are_frozen_and_uniform() -> None:
@@ -39,148 +45,230 @@ def test_draws_are_frozen_and_uniform() -> None:
     assert np.bincount(many) == pytest.approx(10_000, abs=400)
 
 
-def drawn_game(rules: list[Rules], seed: int, number: int) -> Game:
-    """The game that a row of this seed plays, in plain Python."""
-    return Game.from_seed(rules[draw(len(rules), np.array([seed]), np.array([number])).item()], seed, number)
+# --- Side by side ----------------------------------------------------------------------------------------------------
 
-
-ALONE: list[Callable[[], Any]] = [
-    partial(SolitaireEnv, rules=SEVERAL_ALONE),
-    partial(SolitaireVectorEnv, ROWS, rules=SEVERAL_ALONE),
+KINDS: list[tuple[Make, Make, list[Rules], dict[str, Any]]] = [
+    (make_solitaire_vec, SolitaireVectorEnv, SEVERAL_ALONE, {"lost_value": -5}),
+    (make_solitaire_vec, SolitaireVectorEnv, SEVERAL_ALONE[:1], {"actions": "hand"}),
+    (make_vs_opponents_vec, VsOpponentsVectorEnv, TOGETHER, {"opponents": "uniform", "actions": "hand"}),
+    (make_vs_opponents_vec, VsOpponentsVectorEnv, TOGETHER, {"pool": ["greedy", "uniform"], "mask_in": "obs"}),
 ]
-PLAYERS: list[Callable[[], Any]] = [
-    partial(VsOpponentsEnv, **OPPONENTS),
-    partial(VsOpponentsVectorEnv, ROWS, **OPPONENTS),
-    partial(BatchedGames, ROWS, rules=TOGETHER),
+"""Of many games with several rules, and with one; rules and options."""
+
+
+def check_rows(found: Any, rows: slice, alone: Any) -> None:
+    """Some rows are the same to the last bit as all of other games; what these do not have is 0 or None."""
+    if isinstance(found, dict):
+        assert alone is None or alone.keys() <= found.keys()
+        for name in found.keys() - {"rules", "_rules"}:
+            check_rows(found[name], rows, None if alone is None else alone.get(name))
+    elif alone is None:
+        assert not any(value is not None and np.any(value) for value in found[rows])
+    elif found.dtype.hasobject:
+        same([*found[rows]], [*alone])
+    elif found.shape[1:] == alone.shape[1:]:
+        same(np.ascontiguousarray(found[rows]), alone)
+    else:  # totals, of more players elsewhere
+        same(np.ascontiguousarray(found[rows, : alone.shape[1]]), alone)
+        assert not found[rows, alone.shape[1] :].any()
+
+
+@pytest.mark.parametrize("observation", ["pieces", "vector"])
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+@pytest.mark.parametrize(("make", "alone", "rules", "options"), KINDS, ids=["solitaire", "one", "opponents", "pool"])
+def test_rows_are_the_games_of_each_rules_alone(
+    make: Make, alone: Make, rules: list[Rules], options: dict[str, Any], mode: AutoresetMode, observation: str
+) -> None:
+    """Observations, rewards, ends and infos, at every step; resets of some rows, too."""
+    options = options | {"autoreset_mode": mode, "observation": observation}
+    env, count, rng = make(ROWS, rules=rules, **options), len(rules), np.random.default_rng(SEED)
+    own = [slice(index, None, count) for index in range(count)]
+    parts = [alone(len(range(ROWS)[rows]), rules=[each], **options) for rows, each in zip(own, rules, strict=True)]
+    assert isinstance(env, SideBySideVectorEnv)
+    assert env.rules == SeveralRules(rules)
+
+    def check(found: tuple[Any, ...], expected: list[tuple[Any, ...]]) -> None:
+        assert env.observation_space.contains(found[0])
+        for rows, row_part in zip(own, expected, strict=True):
+            for mine, its in zip(found, row_part, strict=True):
+                check_rows(mine, rows, its)
+        assert found[-1]["rules"].tolist() == [row % count for row in range(ROWS)]
+        assert found[-1]["_rules"].all()
+
+    seeds = range(SEED, SEED + ROWS)
+    check(env.reset(seed=SEED), [part.reset(seed=seeds[rows]) for rows, part in zip(own, parts, strict=True)])
+    assert [env.to_game(row).rules for row in range(ROWS)] == [rules[row % count] for row in range(ROWS)]
+    ended, over = 0, np.zeros(ROWS, np.bool_)
+    for _ in range(60):
+        if mode == AutoresetMode.DISABLED and over.any():
+            found = env.reset(options={"reset_mask": over})
+            resets = [(over[rows], part) for rows, part in zip(own, parts, strict=True)]
+            check(
+                found,
+                [part.reset(options={"reset_mask": some}) if some.any() else part._show({}) for some, part in resets],
+            )
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        stepped = env.step(actions)
+        check(stepped, [part.step(actions[rows]) for rows, part in zip(own, parts, strict=True)])
+        over = stepped[2]
+        ended += over.sum()
+        if mode == AutoresetMode.SAME_STEP and over.any():
+            final = stepped[-1]["final_info"]
+            assert final["rules"][over].tolist() == [row % count for row in np.flatnonzero(over)]
+    assert ended > ROWS
+
+
+def test_an_illegal_action_in_one_row_changes_nothing_in_any() -> None:
+    """The error names the row. An error of an opponent ends all games."""
+    driver = SideBySide(make_solitaire_vec, {"num_envs": ROWS, "rules": SEVERAL_ALONE}).started(2)
+    driver.rows = ROWS
+    masks = driver.env.action_masks()
+    for row in range(ROWS):
+        actions = masks.argmax(axis=1)
+        actions[row] = masks[row].argmin()
+        with driver.refused(IllegalAction, f"^game {row}: .*illegal='next'"):
+            driver.env.step(actions)
+    env = make_vs_opponents_vec(ROWS, rules=TOGETHER, opponents=lambda observation, mask, rng: mask.argmin(axis=1))
+    env.reset(seed=SEED)
+    with pytest.raises(RuntimeError, match="at fault"):
+        env.step(env.action_masks().argmax(axis=1))
+    for call in (lambda: env.step([0] * ROWS), lambda: env.reset(options={"reset_mask": np.arange(ROWS) < 1})):
+        with pytest.raises(ResetNeeded, match="reset"):
+            call()
+
+
+def test_some_rows_are_reset_with_deals_and_seeds() -> None:
+    """A deal for each row that is reset, in the order of the rows; other rows play on."""
+    env = make_solitaire_vec(ROWS, rules=SEVERAL_ALONE)
+    env.reset(seed=SEED)
+    rules = [SEVERAL_ALONE[row % 3] for row in range(ROWS)]
+    before = [env.to_game(row).deals for row in range(ROWS)]
+    some, chosen = np.isin(np.arange(ROWS), [1, 2, 5]), [1, 2, 5]
+    given = [Game.from_seed(rules[row], 77 + row).deals[0] for row in chosen]
+    env.reset(options={"reset_mask": some, "deal": [str(given[0]), *given[1:]]})
+    after = [env.to_game(row).deals for row in range(ROWS)]
+    assert [after[row] for row in chosen] == [(deal,) for deal in given]
+    assert [after[row] for row in (0, 3, 4, 6)] == [before[row] for row in (0, 3, 4, 6)]
+    state = env.get_state()
+    wrong: list[tuple[Any, str]] = [
+        (given[:2], "3 games are reset and need a deal each, got "),
+        ([given[0], given[1], given[0]], "this deal does not fit the rules|not in the deck"),
+        ([given[0], given[1], "AM"], "a deal is written"),
+    ]
+    for deals, match in wrong:
+        with pytest.raises(ValueError, match=match):
+            env.reset(options={"reset_mask": some, "deal": deals})
+        same(env.get_state(), state)
+    env.reset(seed=[None, 5, None, None, 7, None, None], options={"reset_mask": some})
+    dealt = [env.to_game(row).deals for row in range(ROWS)]
+    assert dealt[1] == Game.from_seed(rules[1], 5).deals
+    assert [dealt[row] for row in (2, 5)] == [Game.from_seed(rules[row], SEED + row, 2).deals for row in (2, 5)]
+    assert [dealt[row] for row in (0, 3, 4, 6)] == [before[row] for row in (0, 3, 4, 6)]
+    with pytest.raises(ResetNeeded, match="all rows"):
+        make_solitaire_vec(ROWS, rules=SEVERAL_ALONE).reset(options={"reset_mask": some})
+
+
+def test_snapshots_of_several_rules_go_on_elsewhere() -> None:
+    """Damage in any part is refused, and changes none of them."""
+    options: dict[str, Any] = {"rules": TOGETHER, "pool": ["uniform", "greedy"], "num_envs": ROWS}
+    driver = SideBySide(make_vs_opponents_vec, options).started(5)
+    driver.rows = ROWS
+    state, other = driver.env.get_state(), deepcopy(driver).started(3, 9)
+    expected = driver.play_on(20)
+    with other.unchanged():
+        for wrong in (
+            {name: array for name, array in state.items() if name != "4.hands"},
+            state | {"3.mover": state["3.mover"] + 9},
+            state | {"np_random_seed": np.array(-2)},
+            {name.replace("0.", "1.", 1): array for name, array in state.items()},
+        ):
+            with pytest.raises(ValueError, match="state"):
+                other.env.set_state(wrong)
+    restored, info = other.env.set_state(state)
+    assert other.env.observation_space.contains(restored)
+    assert info["rules"].tolist() == [row % 5 for row in range(ROWS)]
+    same(other.play_on(20), expected)
+
+
+def test_many_games_of_several_rules_are_made_by_their_ids() -> None:
+    """Of the solitaire and of several players; options come through, and specs are written as JSON."""
+    for name, rules in (("Solitaire", SEVERAL_ALONE), ("VsOpponents", TOGETHER)):
+        options: dict[str, Any] = {"rules": [asdict(each) for each in rules], "render_mode": "ansi"}
+        env = gymnasium.make_vec(f"Quincunx/{name}-v0", num_envs=ROWS, **options)
+        assert isinstance(env, SideBySideVectorEnv)
+        assert list(env.rules) == rules
+        assert env.spec
+        again = gymnasium.make_vec(EnvSpec.from_json(env.spec.to_json()))
+        same(again.reset(seed=SEED), env.reset(seed=SEED))
+        texts = env.render()
+        assert texts
+        assert len(texts) == ROWS
+        assert texts[3] == env.envs[3 % len(rules)].render()[3 // len(rules)]  # type: ignore[index]
+
+
+# --- One game --------------------------------------------------------------------------------------------------------
+
+SINGLE: list[tuple[Make, list[Rules]]] = [
+    (partial(SolitaireEnv, rules=SEVERAL_ALONE), SEVERAL_ALONE),
+    (partial(VsOpponentsEnv, rules=TOGETHER, opponents="greedy"), TOGETHER),
 ]
 
 
-def games_of(env: Any) -> list[Any]:
-    """The games that an environment plays."""
-    if isinstance(env, SolitaireEnv | VsOpponentsEnv):
-        return [env.game]
-    return [env.batch.to_game(row) for row in range(ROWS)]
+@pytest.mark.parametrize(("make", "rules"), SINGLE, ids=["solitaire", "players"])
+def test_one_game_draws_its_rules_by_its_seed(make: Make, rules: list[Rules]) -> None:
+    """Its observation is that of the drawn rules in the common shape; the info has their index."""
+    env, found = make(), set()
+    for number in range(20):
+        observation, info = env.reset(seed=SEED if number == 0 else None)
+        index = draw(len(rules), np.array([SEED]), np.array([number])).item()
+        found.add(index)
+        assert info["rules"] == index
+        assert env.game.rules == rules[index]
+        assert env.game.deals == Game.from_seed(rules[index], SEED, number).deals
+        seat = getattr(env, "seat", 0)
+        same(observation, make_observer(rules[index], padded=True).observe(env.game, seat))
+        assert env.observation_space.contains(observation)
+    assert len(found) == len(rules)
 
 
-@pytest.mark.parametrize(("reward", "actions"), [("points", "joint"), ("margin", "hand"), ("outcome", "joint")])
-def test_batched_games_are_plain_games(reward: Any, actions: Any) -> None:
-    """Play by play, over several games of each row: observations, masks, rewards of all seats, ends."""
-    envs = BatchedGames(ROWS, rules=TOGETHER, reward=reward, actions=actions, observation="pieces", preview=True)
-    position, rng, numbers = envs.reset(seed=SEED), np.random.default_rng(0), [0] * ROWS
-    plain = [drawn_game(TOGETHER, SEED + row, 0) for row in range(ROWS)]
-    while min(numbers) < 2:
-        chosen = np.array([rng.choice(np.flatnonzero(mask)) for mask in position.mask])
-        observers = [make_observer(game.rules, preview=True, padded=True) for game in plain]
-        masks = [observer.mask(game)[None].astype(np.bool_) for observer, game in zip(observers, plain, strict=True)]
-        found = envs.step(chosen)
-        for row, (game, observer, action) in enumerate(zip(plain, observers, chosen, strict=True)):
-            assert isinstance(position.observation, dict)
-            same({name: piece[row] for name, piece in position.observation.items()}, observer.observe(game, game.mover))
-            places, joint = observer.places, np.array([action])
-            same(position.mask[row], (places.mask(masks[row]) if actions == "hand" else masks[row])[0])
-            joint = places.to_joint(joint, masks[row]) if actions == "hand" else joint
-            gains = np.array([game.step(int(observer.to_engine(joint)[0]))])
-            rewards = end_rewards(np.array([game.totals])) if reward == "outcome" and game.over else None
-            rewards = step_rewards(reward, gains) if rewards is None else rewards
-            others = [0.0] * (4 - game.rules.num_players)
-            assert found.rewards[row].tolist() == [*rewards[0].tolist(), *others]
-            assert found.totals[row].tolist() == [*game.totals, *map(int, others)]
-            assert found.ended[row] == game.over
-            if game.over:
-                numbers[row] += 1
-                plain[row] = drawn_game(TOGETHER, SEED + row, numbers[row])
-        position = found.position
-        assert envs.get_state()["rules_index"].tolist() == [TOGETHER.index(game.rules) for game in plain]
-
-
-@pytest.mark.parametrize("make", [*ALONE, *PLAYERS])
-def test_rules_are_chosen_at_reset(make: Callable[[], Any]) -> None:
-    """As they are or as a mapping, for all games or for each, with their deals; the next games draw again."""
-    env, rules = make(), SEVERAL_ALONE if make in ALONE else TOGETHER
-    rows = 1 if isinstance(env, SolitaireEnv | VsOpponentsEnv) else ROWS
-
-    def reset(**options: Any) -> None:
-        if isinstance(env, BatchedGames):
-            env.reset(SEED, None, options.get("deal"), options.get("rules"))
-        else:
-            env.reset(seed=SEED, options=options)
-
-    for chosen in (rules[1], asdict(rules[1]), *([[rules[1]] * rows] if rows > 1 else [])):
-        reset(rules=chosen)
-        assert [game.deals for game in games_of(env)] == [
-            Game.from_seed(rules[1], SEED + row).deals for row in range(rows)
-        ]
-        assert {game.rules for game in games_of(env)} == {rules[1]}
+@pytest.mark.parametrize(("make", "rules"), SINGLE, ids=["solitaire", "players"])
+def test_rules_are_chosen_at_reset(make: Make, rules: list[Rules]) -> None:
+    """As they are or as a mapping, with their deals; the next game draws again."""
+    env = make()
+    for chosen in (rules[1], asdict(rules[1])):
+        env.reset(seed=SEED, options={"rules": chosen})
+        assert (env.game.rules, env.game.deals) == (rules[1], Game.from_seed(rules[1], SEED).deals)
     deals = list(Game.from_seed(rules[2], 7).deals)
-    reset(rules=rules[2], deal=deals if rows == 1 else [deals] * rows)
-    assert {game.deals for game in games_of(env)} == {tuple(deals)}
+    env.reset(seed=SEED, options={"rules": rules[2], "deal": deals})
+    assert env.game.deals == tuple(deals)
+    before = env.get_state()
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"rules": Rules(flush=True, excuse=True, pawns=True)}, "make the environment with these rules, too"),
         ({"rules": 3}, "make the environment with these rules, too, to choose them here: 3"),
-        ({"rules": [rules[0]] * 7}, "make the env|choose rules for all or for each, got 7"),
-        ({"deal": deals if rows == 1 else [deals] * rows}, "a deal needs its rules where games have several"),
-        ({"rules": rules[0], "deal": deals if rows == 1 else [deals] * rows}, "deal"),
+        ({"deal": deals}, "a deal needs its rules where games have several"),
+        ({"rules": rules[0], "deal": deals}, "deal"),
     ]
-    before = env.get_state() if rows > 1 else None
     for options, match in wrong:
         with pytest.raises(ValueError, match=match):
-            reset(**options)
-        assert {game.deals for game in games_of(env)} == {tuple(deals)}
-    if before:
-        same(env.get_state(), before)
+            env.reset(seed=SEED, options=options)
+        assert env.get_state()["deals"] == before["deals"]
+        assert env.game.deals == tuple(deals)
     env.reset()
-    assert [game.rules for game in games_of(env)] == [drawn_game(rules, SEED + row, 1).rules for row in range(rows)]
+    assert env.game.rules == rules[draw(len(rules), np.array([SEED]), np.array([1])).item()]
 
 
-def test_one_set_of_rules_leaves_no_choice() -> None:
-    """The error says how there is one."""
-    with pytest.raises(ValueError, match="make BatchedGames with a list of rules"):
-        BatchedGames(2).reset(rules=Rules(2))
+def test_prompts_have_one_set_of_rules() -> None:
     with pytest.raises(ValueError, match=r"rules must be one set of rules for prompts"):
         TextEnv(rules=[{}])
-
-
-@pytest.mark.parametrize("options", [{"rules": SEVERAL_ALONE}, {"padded": True, "flush": True}], ids=str)
-def test_observations_may_leave_the_rules_out(options: dict[str, Any]) -> None:
-    """The piece ``form``, and nothing else; also of one set of padded rules."""
-    shown, hidden = (SolitaireEnv(rules_in_obs=shows, **options) for shows in (True, False))
-    seen, without = (env.reset(seed=SEED)[0] for env in (shown, hidden))
-    assert isinstance(seen, dict)
-    assert seen.pop("form").tolist() == [getattr(shown.game.rules, name) for name in FORM]
-    same(seen, without)
-    assert hidden.observation_space.contains(without)
-    assert hidden.observer.to_unpadded(without)[0].rules == hidden.observer.rules
 
 
 def test_checkers_accept_rules_that_vary() -> None:
     """Gymnasium's and stable-baselines3's; specs are written as JSON."""
     for name, rules in (("Solitaire", SEVERAL_ALONE), ("VsOpponents", TOGETHER)):
-        env = gymnasium.make(f"Quincunx/{name}-v0", rules=[asdict(each) for each in rules], illegal="lose")
+        env = gymnasium.make(f"Quincunx/{name}-v0", rules=[asdict(each) for each in rules], illegal="next")
         check_env(env.unwrapped, skip_render_check=True)
         assert env.spec
         again: Any = gymnasium.make(EnvSpec.from_json(env.spec.to_json())).unwrapped
         assert list(again.rules) == rules
-        flat: Any = gymnasium.make(f"Quincunx/{name}-v0", rules=rules, illegal="lose", observation="flat").unwrapped
-        pytest.importorskip("stable_baselines3.common.env_checker").check_env(flat)
-
-
-@pytest.mark.parametrize("rules", TOGETHER, ids=str)
-def test_no_game_shows_what_a_seat_cannot_see(rules: Rules) -> None:
-    """Beside a game of other rules, at every fifth play."""
-    envs = BatchedGames(2, rules=TOGETHER, observation="pieces", preview=True)
-    observer = make_observer(rules, padded=True)
-    numbers = {action: number for number, action in enumerate(observer.to_engine(np.arange(observer.num_actions)))}
-    other = Game.from_seed(TOGETHER[0], 0).deals
-
-    def look(deals: Any, actions: list[int], seat: int) -> Any:
-        if len(actions) % 5:
-            return None
-        position = envs.reset(deals=[other, deals], rules=[TOGETHER[0], rules])
-        for action in actions:
-            position = envs.step([position.mask[0].argmax(), numbers[action]]).position
-        if position.mover[1] != seat:
-            return None
-        assert isinstance(position.observation, dict)
-        return [piece[1] for piece in position.observation.values()], position.mask[1]
-
-    assert assert_no_leak(look, rules, seed=SEED, permutations=1) > 0
+        vector: Any = gymnasium.make(f"Quincunx/{name}-v0", rules=rules, illegal="next", observation="vector").unwrapped
+        pytest.importorskip("stable_baselines3.common.env_checker").check_env(vector)

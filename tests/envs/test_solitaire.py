@@ -19,11 +19,10 @@ from tests.envs.solitaire import (
 
 CHECKED: list[Options] = [
     {},
-    {"observation": "float32", "mask_in": "both"},
-    {"actions": "factored", "observation": "flat", "preview": True, "mask_in": "obs"},
+    {"observation": "vector", "mask_in": "obs"},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "mask_in": "obs"},
-    {"padded": True},
-    {"actions": "hand", "observation": "float32", "preview": True, "mask_in": "obs"},
+    {"rules": [{"flush": True}]},
+    {"actions": "hand", "observation": "vector", "preview": True, "mask_in": "obs"},
 ]
 
 
@@ -33,8 +32,8 @@ CHECKED: list[Options] = [
 @warnings_are_errors
 @each(CHECKED)
 def test_gymnasium_finds_nothing_to_complain_about(options: Options) -> None:
-    """`check_env`, whose unmasked actions need ``illegal="lose"``, and the passive checker on masked games."""
-    check_env(gymnasium.make(ID, illegal="lose", render_mode="ansi", **options).unwrapped)
+    """`check_env`, whose unmasked actions need ``illegal="next"``, and the passive checker on masked games."""
+    check_env(gymnasium.make(ID, illegal="next", render_mode="ansi", **options).unwrapped)
     env = gymnasium.make(ID, render_mode="ansi", **options)
     inner = env.unwrapped
     assert isinstance(inner, SolitaireEnv)

@@ -183,15 +183,14 @@ def test_one_mistake_more_than_allowed_loses(allowed: int) -> None:
 
 
 def test_a_forfeit_is_that_of_the_other_environments() -> None:
-    env, other = text_env(max_mistakes=0), SolitaireEnv(illegal="lose")
+    env, other = text_env(max_mistakes=0, lost_value=-3), SolitaireEnv(lost_value=-3)
     env.reset(seed=2)
-    _, info = other.reset(seed=2)
-    expected = other.step(int(np.argmin(info["action_mask"])))
+    other.reset(seed=2)
+    expected = other.forfeit()
     _, reward, over, _, info = env.step("?")
-    assert (reward, over) == expected[1:3]
-    assert {name: info[name] for name in expected[4] if name != "action_mask"} == {
-        name: value for name, value in expected[4].items() if name != "action_mask"
-    }
+    assert (reward, over) == (expected[0], True)
+    assert {name: info[name] for name in expected[1]} == expected[1]
+    assert (info["lost"], info["value"], info["score"]) == (True, -3, 0)
 
 
 @pytest.mark.parametrize(

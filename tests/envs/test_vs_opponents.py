@@ -21,6 +21,7 @@ from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 from tests.envs.drivers import SEVERAL
+from tests.envs.solitaire import row_of
 from tests.variants import same
 
 Actions = npt.NDArray[np.int64]
@@ -33,7 +34,7 @@ GAMES: list[dict[str, Any]] = [
     {"num_players": 2, "start": "open", "simpleton": True, "match": True},
     {"num_players": 3, "simpleton": True},
 ]
-VARIED = {"rules": [*SEVERAL, Rules(mini=True, num_players=2)], "reward": "outcome", "actions": "hand"}
+BY_PLACE = {"mini": True, "reward": "outcome", "actions": "hand", "observation": "vector"}
 MORE_GAMES = [*GAMES, *[{"rules": SEVERAL}] * 3]
 
 
@@ -70,7 +71,7 @@ def test_a_win_is_shared_by_the_seats_with_most_points() -> None:
 def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], reward: Any) -> None:
     """Against games played by hand, over every seat: observations, masks, rewards, the end and the last info."""
     opponents = greedy if reward == "points" else lowest
-    env = VsOpponentsEnv(opponents=opponents, reward=reward, observation="flat", **options)
+    env = VsOpponentsEnv(opponents=opponents, reward=reward, observation="vector", **options)
     rng = np.random.default_rng(5)
     for number in range(options.get("num_players", 5) + 1):
         seen, info = env.reset(seed=SEED if number == 0 else None)
@@ -81,7 +82,7 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
         while not over:
             while game.mover != seat:
                 waiting += reward_of(reward, game.step(act(opponents, game)), seat)
-            same(seen, observer.flatten(observer.observe(game, seat)))
+            same(seen, observer.vector(game, seat, by_place=False))
             same(info["action_mask"], observer.mask(game))
             same(env.action_masks(), observer.mask(game).view(np.bool_))
             action = int(rng.choice(np.flatnonzero(info["action_mask"])))
@@ -97,19 +98,18 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
             assert not truncated
             total, waiting = total + got, 0.0
         assert info["score"] == game.totals[seat]
-        others = [0] * (env.rules.num_players - players)
-        assert info["totals"].tolist() == [*game.totals[seat:], *game.totals[:seat], *others]
+        assert info["totals"].tolist() == [*game.totals[seat:], *game.totals[:seat]]
         assert info["win"] == (1 / len(game.winners) if seat in game.winners else 0)
         assert (info["seat"], info["seed"], info["game"]) == (seat, SEED, number)
         assert info["value"] == pytest.approx(total)
         if reward == "points":
             assert total == info["score"]
-        same(seen, observer.flatten(observer.observe(game, seat)))
+        same(seen, observer.vector(game, seat, by_place=False))
         with pytest.raises(ResetNeeded):
             env.step(0)
 
 
-@pytest.mark.parametrize(("options", "mode"), [*zip([*MORE_GAMES, VARIED], cycle(AutoresetMode))], ids=str)
+@pytest.mark.parametrize(("options", "mode"), [*zip([*GAMES, BY_PLACE], cycle(AutoresetMode))], ids=str)
 def test_many_games_are_single_ones_side_by_side(options: dict[str, Any], mode: AutoresetMode) -> None:
     """Key by key as Gymnasium's own vector environment of single ones, whatever the neighbours do."""
     many = VsOpponentsVectorEnv(3, opponents=greedy, autoreset_mode=mode, **options)
@@ -138,12 +138,49 @@ def test_many_games_are_single_ones_side_by_side(options: dict[str, Any], mode: 
             same(seen, its)
 
 
+SAMPLED: list[dict[str, Any]] = [
+    {"opponents": "uniform", "reward": "points", "num_players": 3, "preview": True},
+    {"opponents": ["uniform", "greedy"], "reward": "outcome", "num_players": 3, "simpleton": True, "seat": 1},
+    {"pool": ["uniform", "greedy", lowest], "reward": "margin", "num_players": 4, "match": True, "actions": "hand"},
+    {"pool": ["uniform", highest], "game": "spiral", "observation": "vector", "mask_in": "obs"},
+]
+
+
+@pytest.mark.parametrize("options", SAMPLED, ids=str)
+def test_one_game_is_the_only_row_of_many(options: dict[str, Any]) -> None:
+    """Over several games, with opponents and pools that draw random numbers; a snapshot continues identically."""
+    env, many = VsOpponentsEnv(**options), VsOpponentsVectorEnv(1, autoreset_mode="Disabled", **options)
+    twin, rng = VsOpponentsEnv(**options), np.random.default_rng(SEED)
+
+    def check(one: tuple[Any, ...], row: tuple[Any, ...]) -> None:
+        same(one[0], row_of(row[0], 0))
+        assert one[1:-1] == tuple(values[0] for values in row[1:-1])
+        info = {name: values[0] for name, values in row[-1].items() if not name.startswith("_")}
+        assert one[-1].keys() == info.keys()
+        for name, value in info.items():
+            assert np.array_equal(one[-1][name], value), name
+
+    for number in range(2 * env.rules.num_players):
+        seed = SEED if number == 0 else None
+        check(env.reset(seed=seed), many.reset(seed=seed))
+        over = False
+        while not over:
+            if rng.random() < 0.3:
+                twin.reset(seed=0)
+                twin.set_state(env.get_state())
+                env, twin = twin, env
+            action = int(rng.choice(np.flatnonzero(env.action_masks())))
+            shown = env.step(action)
+            check(shown, many.step([action]))
+            over = shown[2]
+
+
 def test_each_opponent_plays_the_seat_that_follows() -> None:
     """Of two opponents the first plays next after the learner, wherever that sits."""
     env = VsOpponentsEnv(opponents=[lowest, highest], num_players=3, seat="rotate", reward="points")
     for number in range(3):
         env.reset(seed=SEED if number == 0 else None)
-        game, over = Game.from_seed(env.envs.rules, SEED, number), False
+        game, over = Game.from_seed(env.rules, SEED, number), False
         while not over:
             while game.mover != number:
                 game.step(act(lowest if game.mover == (number + 1) % 3 else highest, game))
@@ -178,10 +215,11 @@ def test_opponents_and_pools_are_policies_or_their_names() -> None:
 
     given: list[Any] = [greedy, "greedy", "quincunx_agents.greedy:greedy", Factory()]
     for opponents in (*given, given[:2]):
-        assert VsOpponentsVectorEnv(2, opponents=opponents, num_players=3).policies == [greedy, greedy]
+        made = VsOpponentsVectorEnv(2, opponents=opponents, num_players=3).opponents
+        assert made.policies == VsOpponentsEnv(opponents=opponents, num_players=3).opponents.policies == [(greedy,)] * 2
     envs = VsOpponentsVectorEnv(2, pool=given[:2], num_players=3)
     envs.set_pool(given)
-    assert envs.policies == [greedy] * 4
+    assert envs.opponents.policies == [(greedy,)] * 4
     assert gymnasium.make("Quincunx/VsOpponents-v0", opponents="heuristic").reset(seed=0)[1]["action_mask"].any()
 
 
@@ -230,25 +268,9 @@ def test_wrong_pools_are_refused(policies: Any, chances: Any, match: str) -> Non
     envs = VsOpponentsVectorEnv(2, pool=[lowest, highest])
     with pytest.raises(ValueError, match=match):
         envs.set_pool(policies, chances)
-    assert envs.policies == [lowest, highest]
+    assert envs.opponents.policies == [(lowest,), (highest,)]
     with pytest.raises(ValueError, match="made with opponents"):
         VsOpponentsVectorEnv(2, opponents=greedy).set_pool([greedy])
-
-
-def test_an_illegal_action_may_end_the_game() -> None:
-    """The learner gets ``illegal_reward`` and no win, even if it leads; other games continue."""
-    rng = np.random.default_rng(0)
-    envs = VsOpponentsVectorEnv(2, opponents=lowest, illegal="lose", illegal_reward=-50.0, seat=0, preview=True)
-    seen, info = envs.reset(seed=0)
-    for _ in range(3):
-        assert isinstance(seen, dict)
-        seen, _, _, _, info = envs.step(greedy(seen, info["action_mask"], rng))
-    own, other = envs.batch.totals[1]
-    assert own > other
-    _, rewards, over, _, info = envs.step(np.array([info["action_mask"][0].argmax(), 5000]))
-    assert over.tolist() == [False, True]
-    assert rewards[1] == -50
-    assert info["win"][1] == 0.0
 
 
 @pytest.mark.slow
@@ -267,7 +289,7 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
     torch.set_num_threads(1)
-    env = VsOpponentsVecEnv(512, opponents=greedy, observation="flat", preview=preview)
+    env = VsOpponentsVecEnv(512, opponents=greedy, observation="vector", preview=preview)
     own, plain = {"observer": env.envs.observer}, {"net_arch": [256, 256]}
     model = MaskablePPO(
         QuincunxMaskablePolicy if preview else "MlpPolicy",
@@ -305,23 +327,21 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     assert against_greedy >= (0.5 if preview else 0.0)
 
 
-def test_one_environment_and_many_play_a_list_of_deals() -> None:
+def test_many_games_play_a_list_of_deals() -> None:
     """Matches: a list of one deal for each round; the index of the deals stands in the last info."""
     rules = Rules(num_players=2, match=True)
     matches = [[Deal.from_seed(rules, number, 0, round) for round in range(2)] for number in (7, 8, 9)]
-    options: dict[str, Any] = {"opponents": "uniform", "rules": rules, "given_deals": matches}
-    env, many = VsOpponentsEnv(**options), VsOpponentsVectorEnv(2, **options)
+    many = VsOpponentsVectorEnv(2, opponents="uniform", rules=rules, given_deals=matches)
     for game in range(4):
-        env.reset()
         many.reset()
-        assert list(env.game.deals) == matches[game % 3]
         assert [list(many.to_game(row).deals) for row in range(2)] == [
             matches[(row + 2 * game) % 3] for row in range(2)
         ]
-    over = False
-    while not over:
-        _, _, over, _, info = env.step(env.action_masks().argmax())
-    assert (info["seed"], info["game"]) == (-1, 0)
+    over = np.zeros(2, np.bool_)
+    while not over.any():
+        _, _, over, _, info = many.step(many.action_masks().argmax(axis=1))
+    row = int(over.argmax())
+    assert (info["seed"][row], info["game"][row]) == (-1, (row + 6) % 3)
 
 
 def first_action(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
@@ -333,15 +353,22 @@ def failing(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Gen
     raise OSError("no connection")
 
 
-@pytest.mark.parametrize("illegal", ["raise", "lose"])
+@pytest.mark.parametrize("illegal", ["raise", "next"])
 @pytest.mark.parametrize(
     ("opponent", "error", "message"),
-    [(first_action, RuntimeError, "the opponent first_action is at fault: game "), (failing, OSError, "no connection")],
+    [(first_action, RuntimeError, "the opponent first_action is at fault: "), (failing, OSError, "no connection")],
 )
 def test_after_an_error_of_an_opponent_a_reset_is_needed(
     illegal: Any, opponent: Any, error: type[Exception], message: str
 ) -> None:
     """The agent's action is taken then, and the cards of the opponent are not shown as the agent's."""
+    env = VsOpponentsEnv(opponents=[opponent], seat=0, illegal=illegal)
+    env.reset(seed=SEED)
+    with pytest.raises(error, match=message):
+        env.step(env.action_masks().argmax())
+    for use in (env.action_masks, env.get_state, lambda: env.game, lambda: env.step(0)):
+        with pytest.raises(ResetNeeded, match="call reset"):
+            use()
     envs = VsOpponentsVectorEnv(3, opponents=[opponent], seat=0, illegal=illegal)
     _, info = envs.reset(seed=SEED)
     for _ in range(2):
