@@ -141,6 +141,7 @@ def test_actions_by_place_are_those_of_the_cards(rules: BaseRules) -> None:
             assert mask.shape == (ROWS, places.num_actions)
             assert (mask.any(axis=1) == live).all(), "a game in progress has a legal action"
             cards = places.cards(batch._legal_hands())
+            same(places.mask(*places.from_joint(joint)), mask)
             for row in np.flatnonzero(live).tolist():
                 game = batch.to_game(row)
                 same(observer.place_mask(game).view(np.bool_), mask[row])
