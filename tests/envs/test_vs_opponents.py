@@ -146,7 +146,7 @@ SAMPLED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", SAMPLED, ids=str)
+@pytest.mark.parametrize("options", SAMPLED, ids=("points", "outcome", "margin", "spiral"))
 def test_one_game_is_the_only_row_of_many(options: dict[str, Any]) -> None:
     """Over several games, with opponents and pools that draw random numbers; a snapshot continues identically."""
     env, many = VsOpponentsEnv(**options), VsOpponentsVectorEnv(1, autoreset_mode="Disabled", **options)
