@@ -5,7 +5,7 @@ import json
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -63,7 +63,7 @@ class Run:
     ray: str | None = None
     """Address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of ``workers``
     processes here. Names must resolve to the same policies there."""
-    progress: Progress = iter
+    progress: Progress = field(default=iter, repr=False)
     """Wraps the iteration over the remaining chunks, as ``tqdm`` does."""
 
     def __post_init__(self) -> None:
