@@ -226,7 +226,7 @@ def test_members_of_another_form_are_refused(tmp_path: Path) -> None:
     smaller = {name: tensor for name, tensor in first.items() if name != "trunk.4.bias"}
     for members in ((), *((wrong, *others) for wrong in (*shapeless, smaller, {}))):
         save_weights(path, replace(network, members=members))
-        with pytest.raises(WeightsError, match="another version"):
+        with pytest.raises(WeightsError, match=r"another version|damaged"):  # safetensors 0.4 reads no empty file
             load_weights(path)
     for prefix in ("", "1.", "00.", "first."):
         tensors = {f"{prefix}{name}": tensor for name, tensor in first.items()}
