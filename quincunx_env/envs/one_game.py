@@ -1,17 +1,24 @@
 """Environments of one game: the game, its pictures, its snapshots."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from quincunx_env.core.arrays import Frame
+from quincunx_env.core.arrays import Bools, Frame
 from quincunx_env.core.batch_state import check_limits, state_arrays
-from quincunx_env.core.deal import check_deals
-from quincunx_env.core.game import Game
+from quincunx_env.core.deal import MAX_SEED, check_deals, check_seed
+from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.integers import check_integer
+from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import BaseRules, SeveralRules
-from quincunx_env.envs.deals import DealSequence
+from quincunx_env.envs.codec import Info, make_codecs
+from quincunx_env.envs.deals import DealSequence, given_game
+from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.options import check_finite, check_option, reset_options
 from quincunx_env.envs.renderer import Renderer
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.notebook import shown_as
@@ -62,6 +69,125 @@ class OneGame(Generic[AnyGame]):
             return shown_as("svg", self.game)
         except ResetNeeded:
             return None
+
+
+class GymnasiumGame(OneGame[AnyGame], GymnasiumEnv):
+    """A Gymnasium environment of one game, with one or several rules.
+
+    Subclasses call ``_set_up`` first, and ``_take`` each game that ``_next_game`` returns.
+    """
+
+    metadata: dict[str, Any]
+    action_space: spaces.Space[Any]
+    observation_space: spaces.Space[Any]
+    seat: int = 0
+    """Seat of the agent."""
+
+    def _set_up(self, rules: BaseRules | SeveralRules, render_mode: str | None, **encoding: Any) -> None:
+        """Set the attributes that follow from rules, ``render_mode`` and codec."""
+        check_option("render_mode", render_mode, None, *METADATA["render_modes"])
+        self.rules: Any = rules
+        self._each: Any = rules if isinstance(rules, SeveralRules) else (rules,)
+        self._codecs = make_codecs(rules, **encoding)
+        self.codec = self._codecs[0]
+        """Codec of the current game. With several rules all codecs have the same spaces."""
+        self.observer = self.codec.observer
+        self.observation_space = self.codec.observation_space()
+        self.action_space = self.codec.action_space()
+        self.metadata = dict(self.metadata)  # Gymnasium's vector environments before 1.4 write into it
+        self.render_mode = render_mode
+        self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
+        self._deals = DealSequence()
+        self._value = 0.0
+
+    def _next_game(self, seed: int | None, options: dict[str, Any] | None) -> tuple[AnyGame, int | None]:
+        """Deal the game of a ``reset``; return it and the seed.
+
+        Raises:
+            ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
+        """
+        rules = self.rules
+        chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
+        if isinstance(rules, SeveralRules):
+            rules.check_deals(chosen.get("deal"), chosen.get("rules"))
+            rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
+        given = given_game(rules, chosen.get("deal"))
+        seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
+        return self._deals.deal(rules, seed, given), seed
+
+    def _take(self, game: AnyGame) -> None:
+        """Go on with a game, dealt or restored."""
+        self._game = game
+        self.codec = self._codecs[self._index]
+
+    @property
+    def _index(self) -> int:
+        """Index of the rules of the game."""
+        index: int = self._each.index(self.game.rules)
+        return index
+
+    def _play(self, action: Any) -> list[int]:
+        """Take an action of the agent; return the gains of all seats.
+
+        Raises:
+            IllegalAction: if it is illegal; nothing has changed then.
+            ResetNeeded: before the first reset and after the end of a game.
+        """
+        game = self.game
+        if game.over:
+            raise ResetNeeded("the game is over: call reset() before the next step()")
+        try:
+            return game.step(self.codec.decode_action(action, game))
+        except IllegalAction as error:
+            raise self.codec.with_remedy(error) from None
+
+    def _stepped(self, reward: float, info: Info) -> tuple[Observation, float, bool, bool, Info]:
+        """Return the results of a step."""
+        self._value += reward
+        self._renderer.moved(self.game)
+        shown, info = self._show(info)
+        return shown, reward, self.game.over, False, info
+
+    def _show(self, info: Info) -> tuple[Observation, Info]:
+        """Return observation and info, with the mask where ``mask_in`` says."""
+        codec, game = self.codec, self.game
+        mask = codec.mask(game)
+        if not codec.mask_in_obs:
+            info["action_mask"] = mask
+        if isinstance(self.rules, SeveralRules):
+            info["rules"] = self._index
+        return codec.with_mask(codec.observe(game, self.seat), mask), info
+
+    def action_masks(self) -> Bools:
+        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
+        return self.codec.mask(self.game).view(np.bool_)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return a snapshot of the game for `set_state`. It includes the sequence of deals and the generator."""
+        return {
+            "game": self.game.copy(),
+            "deals": replace(self._deals),
+            "value": self._value,
+            "np_random": self.np_random.bit_generator.state,
+            "np_random_seed": self.np_random_seed,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore a snapshot of this or another environment with the same rules.
+
+        The snapshot stays usable. A new environment of ``gymnasium.make`` needs a ``reset`` before: its wrappers ask
+        for one before the first ``step``.
+
+        Raises:
+            ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
+        """
+        check_snapshot(state, self.rules, "value", "np_random", "np_random_seed")
+        check_finite("value", state["value"])
+        seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
+        set_generator(self.np_random, state["np_random"])
+        self._np_random_seed = seed
+        self._deals, self._value = replace(state["deals"]), state["value"]
+        self._take(state["game"].copy())
 
 
 def check_snapshot(state: Any, rules: BaseRules | SeveralRules, *names: str) -> None:

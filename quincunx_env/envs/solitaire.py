@@ -1,28 +1,20 @@
 """Quincunx solitaire as Gymnasium environments: one game, and many games."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, SupportsFloat
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.deal import MAX_SEED, check_seed
-from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.rules import RulesLike, SeveralRules, choose_rules, one_or_several
+from quincunx_env.core.rules import RulesLike, choose_rules, one_or_several
 from quincunx_env.envs.codec import Info, make_codecs, one_rules
-from quincunx_env.envs.deals import DealSequence, given_game
-from quincunx_env.envs.generator import GymnasiumEnv, set_generator
-from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
-from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
-from quincunx_env.envs.renderer import Renderer
+from quincunx_env.envs.one_game import METADATA, GymnasiumGame
+from quincunx_env.envs.options import check_finite, options_of, with_options
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.quincunx import scoring
@@ -41,7 +33,7 @@ def _choose_rules(rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
     return choose_rules(Rules, solitaire_rules, rules, options)
 
 
-class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
+class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     """Quincunx solitaire: one game.
 
     ## Description
@@ -130,22 +122,9 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         **options: Any,
     ) -> None:
         check_finite("lost_value", lost_value)
-        check_option("render_mode", render_mode, None, *METADATA["render_modes"])
-        self.rules = one_or_several(_choose_rules, rules, options)
         encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
-        self._codecs = make_codecs(self.rules, **encoding, illegal=illegal)
-        self.codec = self._codecs[0]
-        """Codec of the current game. With several rules all codecs have the same spaces."""
-        self.observer = self.codec.observer
-        self.observation_space = self.codec.observation_space()
-        self.action_space = self.codec.action_space()
+        self._set_up(one_or_several(_choose_rules, rules, options), render_mode, **encoding, illegal=illegal)
         self.lost_value = float(lost_value)
-        self.render_mode = render_mode
-        # A copy, because Gymnasium's vector environments before 1.4 write into it.
-        self.metadata = dict(self.metadata)
-        self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
-        self._deals = DealSequence()
-        self._value = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Deal a game.
@@ -160,20 +139,14 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
         """
-        rules = self.rules
-        chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
-        if isinstance(rules, SeveralRules):
-            rules.check_deals(chosen.get("deal"), chosen.get("rules"))
-            rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
-        given = given_game(rules, chosen.get("deal"))
-        seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
-        self._take(self._deals.deal(rules, seed, given))
+        game, seed = self._next_game(seed, options)
         super().reset(seed=seed)
+        self._take(game)
         self._value = 0.0
         self._renderer.moved(self.game)
         return self._show({})
 
-    def step(self, action: Any) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Lay a card.
 
         Returns:
@@ -183,36 +156,11 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             IllegalAction: if the action is illegal; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a round.
         """
-        game = self.game
-        if game.over:
-            raise ResetNeeded("the round is over: call reset() before the next step()")
-        try:
-            reward = float(game.step(self.codec.decode_action(action, game))[0])
-        except IllegalAction as error:
-            raise self.codec.with_remedy(error) from None
+        reward = float(self._play(action)[0])
         info: Info = {}
-        if game.over:
-            reward, info = self._end(game, reward)
-        self._value += reward
-        self._renderer.moved(game)
-        shown, info = self._show(info)
-        return shown, reward, game.over, False, info
-
-    def _take(self, game: Game) -> None:
-        """Go on with a game, dealt or restored."""
-        self._game = game
-        if isinstance(self.rules, SeveralRules):
-            self.codec = self._codecs[self.rules.index(game.rules)]
-
-    def _show(self, info: Info) -> tuple[Observation, Info]:
-        """Return observation and info, with the mask where ``mask_in`` says."""
-        codec, game = self.codec, self.game
-        mask = codec.mask(game)
-        if not codec.mask_in_obs:
-            info["action_mask"] = mask
-        if isinstance(self.rules, SeveralRules):
-            info["rules"] = self.rules.index(game.rules)
-        return codec.with_mask(codec.observe(game), mask), info
+        if self.game.over:
+            reward, info = self._end(self.game, reward)
+        return self._stepped(reward, info)
 
     def _end(self, game: Game, reward: float) -> tuple[float, Info]:
         """Return last reward and last info of a round."""
@@ -231,37 +179,6 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         penalty = 0 if game.lost else game.penalties[0]
         rating = scoring.rating(game.totals[0], game.lost)
         return dict(zip(_FINAL, (game.totals[0], value, game.lost, rating, penalty, *self._deals.name), strict=True))
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
-        return self.codec.mask(self.game).view(np.bool_)
-
-    def get_state(self) -> dict[str, Any]:
-        """Return a snapshot of the game for `set_state`. It includes the sequence of deals and the generator."""
-        return {
-            "game": self.game.copy(),
-            "deals": replace(self._deals),
-            "value": self._value,
-            "np_random": self.np_random.bit_generator.state,
-            "np_random_seed": self.np_random_seed,
-        }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a snapshot of this or another environment with the same rules.
-
-        The snapshot stays usable. A new environment of ``gymnasium.make`` needs a ``reset`` before: its wrappers ask
-        for one before the first ``step``.
-
-        Raises:
-            ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
-        """
-        check_snapshot(state, self.rules, "value", "np_random", "np_random_seed")
-        check_finite("value", state["value"])
-        seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
-        set_generator(self.np_random, state["np_random"])
-        self._np_random_seed = seed
-        self._take(state["game"].copy())
-        self._deals, self._value = replace(state["deals"]), state["value"]
 
 
 class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):

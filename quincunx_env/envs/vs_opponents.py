@@ -1,130 +1,29 @@
 """Gymnasium environments in which policies play all seats but one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.arrays import Bools, Floats, Ints
-from quincunx_env.core.deal import MAX_SEED, check_seed
-from quincunx_env.core.game import Game, IllegalAction
-from quincunx_env.core.integers import as_array, check_integer
+from quincunx_env.core.game import Game
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for, policy_generator
-from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import RulesLike, one_or_several
 from quincunx_env.envs.codec import Info, make_codecs, one_rules
-from quincunx_env.envs.deals import DealSequence, given_game
-from quincunx_env.envs.generator import GymnasiumEnv, generator_array, generator_of, generator_state, set_generator
-from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
-from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
-from quincunx_env.envs.renderer import Renderer
+from quincunx_env.envs.generator import generator_array, generator_of, generator_state
+from quincunx_env.envs.one_game import METADATA, GymnasiumGame, check_snapshot
+from quincunx_env.envs.opponents import Opponents, blame
+from quincunx_env.envs.options import check_finite, check_option, options_of, with_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
-from quincunx_env.policies import display_name, resolve
-from quincunx_env.registry import heading, make_observer, make_rules
-
-DEFAULT_OPPONENT = "greedy"
-"""The policy of the other seats where none is given: registered by this distribution, and fast."""
-
-
-class Opponents:
-    """The policies of all other seats, for one or several rules.
-
-    Args:
-        rules: rules of the games, or several.
-        opponents, pool, seat: as in `VsOpponentsVectorEnv`.
-
-    Raises:
-        ValueError: naming an option and its allowed values, or a policy that cannot be found.
-
-    Attributes:
-        policies: for each a tuple of its policies, by the rules.
-        pooled: whether each game samples one of them.
-        fixed_seat: the agent's seat, or None if it rotates.
-        rng: the policies' generator. Its seed is a hash: the deals do not follow from it.
-    """
-
-    def __init__(
-        self,
-        rules: BaseRules | SeveralRules,
-        opponents: Agent | str | Sequence[Agent | str] | None,
-        pool: Sequence[Agent | str] | None,
-        seat: Any,
-    ) -> None:
-        self.rules: Any = rules if isinstance(rules, SeveralRules) else (rules,)
-        most, fewest = rules.num_players, min(each.num_players for each in self.rules)
-        check_option("seat", seat, "rotate", *range(fewest))
-        self.fixed_seat: int | None = None if seat == "rotate" else seat
-        agents: Sequence[Agent | str]
-        if pool is None:
-            opponents = DEFAULT_OPPONENT if opponents is None else opponents
-            several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-            agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (most - 1))
-            if several and fewest < most:
-                raise ValueError("opponents must be one policy for all other seats where their number differs by game")
-            if len(agents) != most - 1:
-                raise ValueError(
-                    f"opponents must be one policy for all other seats or a sequence of {most - 1}, got "
-                    f"{len(agents)}; a policy is a registered name, 'module:attribute', a function or an instance"
-                )
-        elif opponents is None:
-            agents = check_pool(pool)
-        else:
-            raise ValueError("opponents and pool exclude each other: give one of them")
-        self.pooled = pool is not None
-        self.policies = self._policies(agents)
-        self._probabilities: Floats | None = None
-        self.rng = np.random.default_rng()
-
-    def seed(self, seed: int | None) -> None:
-        """Seed the policies' generator with a hash of the seed of ``reset``. None changes nothing."""
-        if seed is not None:
-            self.rng = policy_generator(seed)
-
-    def _policies(self, agents: Sequence[Agent | str]) -> list[tuple[Policy, ...]]:
-        return [tuple(_policy_for(agent, each) for each in self.rules) for agent in map(resolve, agents)]
-
-    def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None) -> None:
-        """Replace the pool; see `VsOpponentsVectorEnv.set_pool`."""
-        if not self.pooled:
-            raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
-        if len(check_pool(policies)) < len(self.policies):
-            raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
-        given = None if probabilities is None else as_array(probabilities)
-        if given is not None:
-            numbers = given.shape == (len(policies),) and given.dtype.kind in "iuf"
-            if not numbers or not (given >= 0).all() or not np.isclose(given.sum(), 1):
-                raise ValueError(
-                    f"probabilities must be {len(policies)} numbers from 0 on that add up to 1, got {probabilities!r}"
-                )
-            given = given / given.sum()
-        self.policies = self._policies(policies)
-        self._probabilities = given
-
-    def draw(self, seats: Ints, num_players: int, rng: np.random.Generator) -> Ints:
-        """Return each seat's policy index in new games, int64 [n, P].
-
-        Args:
-            seats: int64 [n], the agent's; its own entry is -1 or without meaning.
-            num_players: P.
-            rng: samples from the pool.
-        """
-        if not self.pooled:
-            return (np.arange(num_players) - seats[:, None]) % num_players - 1
-        count, probabilities = len(self.policies), self._probabilities
-        drawn = (
-            rng.integers(count, size=len(seats))
-            if probabilities is None
-            else rng.choice(count, len(seats), p=probabilities)
-        )
-        return np.repeat(drawn[:, None], num_players, axis=1)
+from quincunx_env.registry import make_observer, make_rules
 
 
 class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -307,7 +206,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
                     batch.forfeit(~batch.over)
-                    _blame(policy, error)
+                    blame(policy, error)
                     raise
                 rewards[own] += self._rewards(gains, own)
 
@@ -346,30 +245,6 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         }
 
 
-def _blame(policy: Policy, error: BaseException) -> None:
-    """Raise a `RuntimeError` that names the opponent, if it is at fault."""
-    if isinstance(error, IllegalAction | NotFiniteError):
-        raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
-
-
-def _policy_for(agent: Agent, rules: BaseRules) -> Policy:
-    try:
-        return policy_for(agent, rules)
-    except ValueError as error:
-        raise ValueError(f"{error}; leave {heading(rules)!r} out of rules=, or choose other opponents") from error
-
-
-def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
-    """Return a pool of policies.
-
-    Raises:
-        ValueError: if it is not a sequence, or is empty.
-    """
-    if isinstance(pool, str) or not isinstance(pool, Sequence) or not pool:
-        raise ValueError(f"pool must be a sequence of at least one policy, got {pool!r}")
-    return pool
-
-
 make_vs_opponents_vec = partial(make_vector_env, VsOpponentsVectorEnv)
 """Make a `VsOpponentsVectorEnv`, or one for each of a list of rules side by side."""
 
@@ -377,7 +252,7 @@ _VECTOR_ALONE = ("num_envs", "autoreset_mode", "copy", "render_mode", "given_dea
 _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=_VECTOR_ALONE)
 
 
-class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
+class VsOpponentsEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
     With a list of rules each game draws its own by its seed; ``options={"rules": rules}`` chooses them. A given deal
@@ -394,27 +269,15 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
     @with_options(*_SINGLE_GAME_OPTIONS, of_game=True)
     def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
-        check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         chosen = {each.name: options.pop(each.name, each.default) for each in _SINGLE_GAME_OPTIONS}
         check_option("reward", chosen["reward"], *REWARDS)
-        self.rules = one_or_several(
-            lambda one, single: make_rules(chosen["game"], one, **single), chosen["rules"], options
-        )
-        self.opponents = Opponents(self.rules, chosen["opponents"], chosen["pool"], chosen["seat"])
+        rules = one_or_several(lambda one, single: make_rules(chosen["game"], one, **single), chosen["rules"], options)
         encoding = ("observation", "preview", "actions", "mask_in", "illegal")
-        self._codecs = make_codecs(self.rules, **{name: chosen[name] for name in encoding})
-        self.codec = self._codecs[0]
-        """Codec of the current game. With several rules all codecs have the same spaces."""
-        self.observer = self.codec.observer
-        self.observation_space = self.codec.observation_space()
-        self.action_space = self.codec.action_space()
-        self.metadata = dict(self.metadata)
+        self._set_up(rules, render_mode, **{name: chosen[name] for name in encoding})
+        self.opponents = Opponents(self.rules, chosen["opponents"], chosen["pool"], chosen["seat"])
         self.reward = chosen["reward"]
-        self.render_mode = render_mode
-        self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
-        self._deals = DealSequence()
         self._seen = [make_observer(each, preview=True) for each in self.opponents.rules]
-        self.seat, self._value, self._pending_reward = 0, 0.0, 0.0
+        self._pending_reward = 0.0
         self._policy_index: list[int] = []
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
@@ -435,14 +298,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
-        rules = self.rules
-        chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
-        if isinstance(rules, SeveralRules):
-            rules.check_deals(chosen.get("deal"), chosen.get("rules"))
-            rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
-        given = given_game(rules, chosen.get("deal"))
-        seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
-        game = self._deals.deal(rules, seed, given)
+        game, seed = self._next_game(seed, options)
         super().reset(seed=seed)
         self.opponents.seed(seed)
         players, fixed = game.rules.num_players, self.opponents.fixed_seat
@@ -465,35 +321,14 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             RuntimeError: if an action of an opponent is illegal.
             ResetNeeded: before the first reset and after the end of a game, or an error of an opponent.
         """
-        game = self.game
-        if game.over:
-            raise ResetNeeded("the game is over: call reset() before the next step()")
-        try:
-            gains = game.step(self.codec.decode_action(action, game))
-        except IllegalAction as error:
-            raise self.codec.with_remedy(error) from None
+        gains = self._play(action)
         reward = self._pending_reward + self._reward_of(gains)
         self._pending_reward = 0.0
         reward += self._opponents_play()
         info: Info = {}
-        if game.over:
+        if self.game.over:
             reward, info = self._end(reward)
-        self._value += reward
-        self._renderer.moved(game)
-        shown, info = self._show(info)
-        return shown, reward, game.over, False, info
-
-    def _take(self, game: Game) -> None:
-        """Go on with a game, dealt or restored."""
-        self._game = game
-        if isinstance(self.rules, SeveralRules):
-            self.codec = self._codecs[self._index]
-
-    @property
-    def _index(self) -> int:
-        """Index of the rules of the game."""
-        index: int = self.opponents.rules.index(self.game.rules)
-        return index
+        return self._stepped(reward, info)
 
     def _opponents_play(self) -> float:
         """Let the opponents play; return the agent's reward until its turn."""
@@ -506,7 +341,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
                 reward += self._reward_of(game.step(action))
             except BaseException as error:
                 self._game = None  # an action of the agent is taken that no opponent has answered
-                _blame(policy, error)
+                blame(policy, error)
                 raise
         return reward
 
@@ -536,34 +371,12 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         self._value += reward
         return reward, info | {"value": self._value, "win": 0.0}
 
-    def _show(self, info: Info) -> tuple[Observation, Info]:
-        """Return observation and info, with the mask where ``mask_in`` says."""
-        codec, game = self.codec, self.game
-        mask = self._mask()
-        if not codec.mask_in_obs:
-            info["action_mask"] = mask
-        if isinstance(self.rules, SeveralRules):
-            info["rules"] = self._index
-        return codec.with_mask(codec.observe(game, self.seat), mask), info
-
-    def _mask(self) -> npt.NDArray[np.int8]:
-        return self.codec.mask(self.game)
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
-        return self._mask().view(np.bool_)
-
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot for `set_state`. It includes the sequence of deals and the generators, but no policy."""
-        return {
-            "game": self.game.copy(),
-            "deals": replace(self._deals),
-            "value": self._value,
+        return super().get_state() | {
             "pending_reward": self._pending_reward,
             "seat": self.seat,
             "policy_index": self._policy_index[:],
-            "np_random": self.np_random.bit_generator.state,
-            "np_random_seed": self.np_random_seed,
             "opponents_random": self.opponents.rng.bit_generator.state,
         }
 
@@ -576,14 +389,8 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
-        check_snapshot(
-            state,
-            self.rules,
-            *("value", "pending_reward", "seat", "policy_index"),
-            *("np_random", "np_random_seed", "opponents_random"),
-        )
-        for name in ("value", "pending_reward"):
-            check_finite(name, state[name])
+        check_snapshot(state, self.rules, "pending_reward", "seat", "policy_index", "opponents_random")
+        check_finite("pending_reward", state["pending_reward"])
         players = state["game"].rules.num_players
         seat = check_integer("seat of the snapshot", state["seat"], 0, players - 1)
         indices = state["policy_index"]
@@ -595,11 +402,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         ]
         if not state["game"].over and state["game"].mover != seat:
             raise ValueError(f"invalid snapshot: seat {state['game'].mover} is to move, the agent has seat {seat}")
-        seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
         rng = generator_of(state["opponents_random"])
-        set_generator(self.np_random, state["np_random"])
-        self._np_random_seed, self.opponents.rng = seed, rng
-        self.seat, self._policy_index = seat, indices
-        self._value, self._pending_reward = state["value"], state["pending_reward"]
-        self._deals = replace(state["deals"])
-        self._take(state["game"].copy())
+        super().set_state(state)
+        self.seat, self._policy_index, self._pending_reward = seat, indices, state["pending_reward"]
+        self.opponents.rng = rng
