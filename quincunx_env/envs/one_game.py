@@ -71,7 +71,7 @@ class OneGame(Generic[AnyGame]):
             return None
 
 
-class GymnasiumGame(OneGame[AnyGame], GymnasiumEnv):
+class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `GymnasiumEnv` before the one of ``Env``
     """A Gymnasium environment of one game, with one or several rules.
 
     Subclasses call ``_set_up`` first, and ``_take`` each game that ``_next_game`` returns.
@@ -126,14 +126,13 @@ class GymnasiumGame(OneGame[AnyGame], GymnasiumEnv):
         index: int = self._each.index(self.game.rules)
         return index
 
-    def _play(self, action: Any) -> list[int]:
-        """Take an action of the agent; return the gains of all seats.
+    def _play(self, game: AnyGame, action: Any) -> list[int]:
+        """Take an action of the agent in the game; return all gains.
 
         Raises:
             IllegalAction: if it is illegal; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a game.
         """
-        game = self.game
         if game.over:
             raise ResetNeeded("the game is over: call reset() before the next step()")
         try:
@@ -141,16 +140,16 @@ class GymnasiumGame(OneGame[AnyGame], GymnasiumEnv):
         except IllegalAction as error:
             raise self.codec.with_remedy(error) from None
 
-    def _stepped(self, reward: float, info: Info) -> tuple[Observation, float, bool, bool, Info]:
+    def _stepped(self, game: AnyGame, reward: float, info: Info) -> tuple[Observation, float, bool, bool, Info]:
         """Return the results of a step."""
         self._value += reward
-        self._renderer.moved(self.game)
-        shown, info = self._show(info)
-        return shown, reward, self.game.over, False, info
+        self._renderer.moved(game)
+        shown, info = self._show(game, info)
+        return shown, reward, game.over, False, info
 
-    def _show(self, info: Info) -> tuple[Observation, Info]:
+    def _show(self, game: AnyGame, info: Info) -> tuple[Observation, Info]:
         """Return observation and info, with the mask where ``mask_in`` says."""
-        codec, game = self.codec, self.game
+        codec = self.codec
         mask = codec.mask(game)
         if not codec.mask_in_obs:
             info["action_mask"] = mask

@@ -143,8 +143,8 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self._take(game)
         self._value = 0.0
-        self._renderer.moved(self.game)
-        return self._show({})
+        self._renderer.moved(game)
+        return self._show(game, {})
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Lay a card.
@@ -156,11 +156,12 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
             IllegalAction: if the action is illegal; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a round.
         """
-        reward = float(self._play(action)[0])
+        game = self.game
+        reward = float(self._play(game, action)[0])
         info: Info = {}
-        if self.game.over:
-            reward, info = self._end(self.game, reward)
-        return self._stepped(reward, info)
+        if game.over:
+            reward, info = self._end(game, reward)
+        return self._stepped(game, reward, info)
 
     def _end(self, game: Game, reward: float) -> tuple[float, Info]:
         """Return last reward and last info of a round."""

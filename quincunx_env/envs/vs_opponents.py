@@ -307,8 +307,8 @@ class VsOpponentsEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
         self._value = self._pending_reward = 0.0
         self._take(game)
         self._pending_reward = self._opponents_play()
-        self._renderer.moved(self.game)
-        return self._show({})
+        self._renderer.moved(game)
+        return self._show(game, {})
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Take an action, and play up to the agent's next turn.
@@ -321,14 +321,15 @@ class VsOpponentsEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
             RuntimeError: if an action of an opponent is illegal.
             ResetNeeded: before the first reset and after the end of a game, or an error of an opponent.
         """
-        gains = self._play(action)
+        game = self.game
+        gains = self._play(game, action)
         reward = self._pending_reward + self._reward_of(gains)
         self._pending_reward = 0.0
         reward += self._opponents_play()
         info: Info = {}
-        if self.game.over:
+        if game.over:
             reward, info = self._end(reward)
-        return self._stepped(reward, info)
+        return self._stepped(game, reward, info)
 
     def _opponents_play(self) -> float:
         """Let the opponents play; return the agent's reward until its turn."""
