@@ -76,5 +76,6 @@ for _suffix, _options in _IDS.items():
 register(id="Quincunx/Text-v0", entry_point="quincunx_env.envs.text:TextEnv")
 
 if hasattr(pettingzoo, "register"):  # since PettingZoo 1.27
-    pettingzoo.register("aec", "Quincunx/Quincunx-v0", entry_point="quincunx_env.quincunx_v0:env")
-    pettingzoo.register("aec", "Quincunx/Spiral-v0", entry_point="quincunx_env.spiral_v0:env")
+    for _game in ("quincunx", "spiral"):
+        for _kind, _make in (("aec", "env"), ("parallel", "parallel_env")):
+            pettingzoo.register(_kind, f"Quincunx/{_game.title()}-v0", entry_point=f"quincunx_env.{_game}_v0:{_make}")

@@ -1,11 +1,14 @@
 """Quincunx for two to four players as a PettingZoo environment: ``from quincunx_env import quincunx_v0``.
 
-`quincunx_env.envs.aec.CardGameAEC` documents agents, observations, masks, rewards and infos, which both games share.
-
 ## Description
-Players take turns to lay a card on a common 5x5 grid, score points for what it makes with its neighbours and draw the
-cards it earns; cards left in hand cost points at the end of the round. RULES.md has the complete rules (Part 1); the
-game is by Chris DeLeo, the Decktet by P.D. Magnus.
+In turn each player lays a card of the hand into an empty cell of the 5x5 grid. Each card beside it counts by the sum of
+both values: 2 to 9 costs the sum, or scores it if one is an Ace and they share a suit; 11 and 20 draw a card; 12 to 19
+score the sum less 10. Three of a rank in a line score 30, three in order 20, a pair 5. An Ace beside the Crown of its
+suit scores the suit's other cards in play. When the grid is full, each card in hand costs its value, an Ace 15. Most
+points win.
+
+RULES.md has the complete rules (Part 1). The game is by Chris DeLeo, the Decktet by P.D. Magnus.
+`quincunx_env.envs.aec.CardGameAEC` documents agents, observations, masks, rewards and infos, which both games share.
 
 ## Action Space
 ``Discrete``: action = ``card * cells + cell``. There are 36 cards, 41 with the Excuse or the Pawns, and 25 cells, 81
@@ -27,16 +30,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from quincunx_env.core.rules import RulesLike
-from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
+from quincunx_env.envs.aec import OPTIONS, PARALLEL_OPTIONS, CardGameAEC, Ordered, Parallel, make_aec
 from quincunx_env.envs.options import options_of, with_options
 from quincunx_env.quincunx.rules import Rules
 
-__all__ = ["env", "raw_env"]
+__all__ = ["env", "parallel_env", "raw_env"]
 
-_OPTIONS = (*options_of(Rules, without=["edge_contact"], num_players=2), *OPTIONS)
+_RULES = options_of(Rules, without=["edge_contact"], num_players=2)
 
 
-@with_options(*_OPTIONS)
+@with_options(*_RULES, *OPTIONS)
 def raw_env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any) -> CardGameAEC:
     """Make the environment without wrappers.
 
@@ -48,7 +51,7 @@ def raw_env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: 
     return make_aec("quincunx", rules, options)
 
 
-@with_options(*_OPTIONS)
+@with_options(*_RULES, *OPTIONS)
 def env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 
@@ -59,3 +62,17 @@ def env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any)
         options: as in `raw_env`.
     """
     return Ordered(raw_env(rules=rules, **options))
+
+
+@with_options(*_RULES, *PARALLEL_OPTIONS)
+def parallel_env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any) -> Parallel:
+    """Make the environment for libraries whose agents all act at every step.
+
+    PufferLib and SuperSuit's vectors do. They know no mask: by default masks are in the infos, and an illegal action
+    plays the next legal one.
+
+    Args:
+        rules: as in `raw_env`.
+        options: as in `raw_env`, with other defaults.
+    """
+    return Parallel(env(rules=rules, **{"mask_in": "info", "illegal": "next"} | options))

@@ -1,11 +1,13 @@
 """The spiral game for two players as a PettingZoo environment: ``from quincunx_env import spiral_v0``.
 
-`quincunx_env.envs.aec.CardGameAEC` documents agents, observations, masks, rewards and infos, which both games share.
-
 ## Description
-Two players take turns to lay a card on the next cell of a spiral through a 5x5 square. The row and the column of the
-cell score kinds, runs and flushes, after each play or at the end. RULES.md has the complete rules (Part 2); the game is
-by David Parlett.
+In turn two players lay a card of the hand, face up, on the next cell of a spiral through a 5x5 square of hidden cards.
+The row and the column of the cell score by their cards that lie face up. Two, three and four of the card's rank score
+2, 6 and 12. A run of three or more ranks with the card scores its length, times the number of ways to form it. Three or
+more touching cards of its suit score 1 each. After two deals most points win.
+
+RULES.md has the complete rules (Part 2). The game is by David Parlett. `quincunx_env.envs.aec.CardGameAEC` documents
+agents, observations, masks, rewards and infos, which both games share.
 
 ## Action Space
 ``Discrete(52)``: the card. It is laid on the next cell of the spiral. With ``actions="hand"`` ``Discrete(13)``: its
@@ -18,16 +20,16 @@ v0: first release.
 from typing import Any
 
 from quincunx_env.core.rules import RulesLike
-from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
+from quincunx_env.envs.aec import OPTIONS, PARALLEL_OPTIONS, CardGameAEC, Ordered, Parallel, make_aec
 from quincunx_env.envs.options import options_of, with_options
 from quincunx_env.spiral.rules import Rules
 
-__all__ = ["env", "raw_env"]
+__all__ = ["env", "parallel_env", "raw_env"]
 
-_OPTIONS = (*options_of(Rules), *OPTIONS)
+_RULES = options_of(Rules)
 
 
-@with_options(*_OPTIONS)
+@with_options(*_RULES, *OPTIONS)
 def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     """Make the environment without wrappers.
 
@@ -38,7 +40,7 @@ def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     return make_aec("spiral", rules, options)
 
 
-@with_options(*_OPTIONS)
+@with_options(*_RULES, *OPTIONS)
 def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 
@@ -49,3 +51,17 @@ def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
         options: as in `raw_env`.
     """
     return Ordered(raw_env(rules=rules, **options))
+
+
+@with_options(*_RULES, *PARALLEL_OPTIONS)
+def parallel_env(*, rules: RulesLike | None = None, **options: Any) -> Parallel:
+    """Make the environment for libraries whose agents all act at every step.
+
+    PufferLib and SuperSuit's vectors do. They know no mask: by default masks are in the infos, and an illegal action
+    plays the next legal one.
+
+    Args:
+        rules: as in `raw_env`.
+        options: as in `raw_env`, with other defaults.
+    """
+    return Parallel(env(rules=rules, **{"mask_in": "info", "illegal": "next"} | options))

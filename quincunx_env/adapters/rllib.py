@@ -130,11 +130,12 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
 
     Args:
         config: ``game``, ``"quincunx"`` (default) or ``"spiral"``, and options of `quincunx_env.quincunx_v0.raw_env` or
-            `quincunx_env.spiral_v0.raw_env`, ``rules`` included; ``preview`` is True by default.
+            `quincunx_env.spiral_v0.raw_env`, ``rules`` included; ``preview`` is True and ``reward`` ``"margin"`` by
+            default.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
-        options: dict[str, Any] = {"preview": True, "game": "quincunx"} | dict(config or {})
+        options: dict[str, Any] = {"preview": True, "reward": "margin", "game": "quincunx"} | dict(config or {})
         check_option("game", game := options.pop("game"), *GAMES)
         raw_env = import_module(f"quincunx_env.{game}_v0").raw_env
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from quincunx_env.core.cards import EMPTY
@@ -29,8 +30,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
 
     ## Agents
     ``player_0``, ``player_1`` ..., in order of play. Player 0 begins the first round, player 1 the second (R15). One
-    agent acts at a time, so that there is no parallel environment;
-    ``pettingzoo.utils.conversions.turn_based_aec_to_parallel`` makes one.
+    agent acts at a time. ``parallel_env()`` takes an action of every agent and plays the mover's.
 
     ## Observation Space
     A float32 vector from the agent's seat: all that the agent may know, and nothing else, with cards as rank and suits
@@ -43,12 +43,12 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     (default) or in ``infos[agent]["action_mask"]``.
 
     ## Rewards
-    Every step rewards all agents; ``last()`` returns the sum since the agent's previous turn. ``reward="points"``: the
-    points that the agent scores or loses. ``"margin"`` (default): its points minus the mean of the others' points.
-    ``"outcome"``: 0 until the end of the game, then (P * share - 1) / (P - 1) among P agents, where the share of the
-    win is 1/W for each of W winners and 0 for the others; with two players +1, 0 or -1. Margins and outcomes sum to
-    zero. A play scores from -36 to 302 points in Quincunx, from 0 to 82 in the spiral game; announcements, and cards
-    left in hand at the end of a round, may cost further points.
+    Every step rewards all agents; ``last()`` returns the sum since the agent's previous turn. ``"outcome"`` (default):
+    0 until the end of the game, then (P * share - 1) / (P - 1) among P agents, where the share of the win is 1/W for
+    each of W winners and 0 for the others; with two players +1, 0 or -1, as in PettingZoo's ``classic`` games.
+    ``reward="points"``: the points that the agent scores or loses. ``"margin"``: its points minus the mean of the
+    others' points. Margins and outcomes sum to zero. A play scores from -36 to 302 points in Quincunx, from 0 to 82 in
+    the spiral game; announcements, and cards left in hand at the end of a round, may cost further points.
 
     ## Starting State
     ``reset(seed=s)`` starts the sequence of games of seed s; each reset without a seed deals the next game.
@@ -71,7 +71,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         rules: rules of the game; `quincunx_env.quincunx_v0` and `quincunx_env.spiral_v0` also take a mapping of their
             fields, a list of one of these, or single options. Observations and actions of a list have the same shape
             under all rules (`quincunx_env.quincunx.padded`).
-        reward: ``"margin"``, ``"points"`` or ``"outcome"``.
+        reward: ``"outcome"``, ``"margin"`` or ``"points"``.
         observation: ``"vector"``, as PettingZoo's libraries need.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         mask_in: ``"obs"`` or ``"info"``.
@@ -95,7 +95,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         name: str,
         rules: BaseRules | SeveralRules,
         *,
-        reward: Literal["margin", "points", "outcome"] = "margin",
+        reward: Literal["outcome", "margin", "points"] = "outcome",
         observation: Literal["vector"] = "vector",
         actions: Literal["joint", "hand"] = "joint",
         mask_in: Literal["obs", "info"] = "obs",
@@ -108,6 +108,8 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         check_option("observation", observation, "vector")
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
+        # The manual of a language model is the docstring of the environment's module: it has the rules of the game.
+        self.__module__ = f"quincunx_env.{name}"
         encoding: dict[str, Any] = {"preview": preview, "actions": actions, "mask_in": mask_in, "illegal": illegal}
         [self.codec] = make_codecs(rules, observation=observation, **encoding)
         self.observer = self.codec.observer
@@ -342,6 +344,10 @@ def make_aec(game: str, rules: RulesLike | Sequence[RulesLike] | None, options: 
     return CardGameAEC(f"{game}_v0", one_rules(chosen), **own)
 
 
+PARALLEL_OPTIONS = options_of(CardGameAEC, without=("name", "rules"), mask_in="info", illegal="next")
+"""The same with the defaults of `Parallel`."""
+
+
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
     """PettingZoo's check of the order of calls. It accepts `set_state` in place of the first reset."""
 
@@ -356,3 +362,27 @@ class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes 
 
     def __str__(self) -> str:
         return str(self.env)
+
+
+class Parallel(turn_based_aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
+    """A game in PettingZoo's parallel form.
+
+    Every agent acts at every step, and the mover's action is played. ``infos[agent]["active_agent"]`` names the next
+    mover, from the first step on.
+    """
+
+    def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        """Play the mover's action.
+
+        Returns observations, rewards, terminations, truncations and infos by agent, empty after the end of the game.
+
+        Raises:
+            ValueError: without an action of the mover.
+            IllegalAction: if the action is illegal; nothing has changed then.
+        """
+        if not self.agents:  # PettingZoo 1.27 returns four dictionaries then
+            return {}, {}, {}, {}, {}
+        if (mover := self.aec_env.agent_selection) not in actions:
+            raise ValueError(f"actions must hold one for the mover, {mover}, got some for {[*actions]}")
+        shown: tuple[dict[str, Any], ...] = super().step(actions)
+        return shown

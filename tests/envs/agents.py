@@ -66,16 +66,16 @@ def number(env: Any, action: int) -> int:
     return next(each for each in range(codec.num_actions) if codec.observer.joint_action(game, each) == action)
 
 
-def new(options: Options, wrapped: bool = False) -> Any:
-    """An environment."""
+def new(options: Options, maker: str = "raw_env") -> Any:
+    """An environment, by a function of the game's module."""
     module = spiral_v0 if options.get("game") == "spiral" else quincunx_v0
     own = {option: value for option, value in options.items() if option != "game"}
-    return module.env(**own) if wrapped else module.raw_env(**own)
+    return getattr(module, maker)(**own)
 
 
 def make(options: Options, steps: int = 0, wrapped: bool = False, seed: int = SEED) -> Any:
     """An environment after some steps of its first game."""
-    env = new(options, wrapped)
+    env = new(options, "env" if wrapped else "raw_env")
     env.reset(seed=seed)
     rng = random.Random(int(seed))
     for _ in range(steps):

@@ -1,5 +1,6 @@
 """Games for several players through PettingZoo: its own checks, spaces, observations and the end."""
 
+import inspect
 import random
 import warnings
 from typing import Any
@@ -9,12 +10,11 @@ import pytest
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
-from pettingzoo.test import api_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from pettingzoo.test.render_test import render_test
-from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import BaseWrapper, TerminateIllegalWrapper
 
-from quincunx_env import Deal, quincunx_v0
+from quincunx_env import Deal, quincunx_v0, spiral_v0
 from quincunx_env.registry import make_observer
 from tests.envs.agents import (
     EVERY_GAME_OPTIONS,
@@ -41,7 +41,7 @@ def test_pettingzoo_finds_nothing_to_complain_about(options: Options) -> None:
     """`api_test` and `seed_test` over whole games; they find fault with dictionaries, and with nothing else."""
 
     def seeded() -> Any:
-        env = new(options, wrapped=True)
+        env = new(options, "env")
         for seat, agent in enumerate(env.possible_agents):
             env.action_space(agent).seed(SEED + seat)
         return env
@@ -65,7 +65,7 @@ def test_pettingzoo_finds_what_it_renders(options: Options) -> None:
     """`render_test` of text, pictures and a window, in either game."""
     # It looks for no mask in the infos.
     lenient = {"illegal": "next"} if options.get("mask_in") == "info" else {}
-    render_test(lambda render_mode: new(options | lenient | {"render_mode": render_mode}, wrapped=True))
+    render_test(lambda render_mode: new(options | lenient | {"render_mode": render_mode}, "env"))
 
 
 # --- Agents and spaces -----------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_pettingzoo_finds_what_it_renders(options: Options) -> None:
 @each(EVERY_GAME_OPTIONS)
 def test_agents_and_their_spaces(options: Options) -> None:
     """Names in the order of play; spaces are there before the first reset, and the same objects ever after."""
-    env, wrapped = new(options), new(options, wrapped=True)
+    env, wrapped = new(options), new(options, "env")
     rules, agents = env.rules, [f"player_{seat}" for seat in range(options.get("num_players", 2))]
     assert isinstance(env, AECEnv)
     assert isinstance(wrapped, AECEnv)
@@ -176,11 +176,54 @@ def test_all_agents_terminate_together(options: Options, wrapped: bool) -> None:
     assert env.rewards == env._cumulative_rewards == dict.fromkeys(agents, 0.0)
 
 
+@pytest.mark.parametrize("module", [quincunx_v0, spiral_v0])
+def test_the_docstring_of_an_environments_module_begins_with_the_rules(module: Any) -> None:
+    """LangChain's agents for PettingZoo read it as manual."""
+    assert inspect.getmodule(module.parallel_env().unwrapped) is module
+    assert "most points win." in " ".join((module.__doc__ or "").splitlines()[:10]).lower()
+
+
+# --- All agents at once ----------------------------------------------------------------------------------------------
+
+
+def parallel_options(options: Options) -> Options:
+    """The options that make the parallel environment alike."""
+    return {"mask_in": "obs", "illegal": "raise"} | options
+
+
+@each(EVERY_GAME_OPTIONS)
+def test_pettingzoo_finds_nothing_in_parallel_environments(options: Options) -> None:
+    """`parallel_api_test` samples by masks in observations, `parallel_seed_test` by none."""
+    masked = {"mask_in": "obs", "illegal": "next"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for more in ({}, masked):
+            kept = {name: value for name, value in options.items() if name not in masked}
+            parallel_api_test(new(kept | more, "parallel_env"))
+            parallel_seed_test(lambda options=kept | more: new(options, "parallel_env"))
+
+
+@pytest.mark.parametrize("game", ["quincunx", "spiral"])
+def test_parallel_environments_play_without_masks(game: str) -> None:
+    """By default: whatever the agents do, the mover's action or the next legal one is played, and others' are not."""
+    env: Any = new({"game": game}, "parallel_env")
+    assert env.metadata["is_parallelizable"] is False, "`aec_to_parallel` would ask the agents in a fixed order"
+    _, infos = env.reset(seed=SEED)
+    [mover] = [agent for agent in env.agents if infos[agent]["action_mask"].any()]
+    assert env.unwrapped.codec.mask_in_obs is False
+    with pytest.raises(ValueError, match=f"^actions must hold one for the mover, {mover}, got some for .'player_1'.$"):
+        env.step({"player_1": 0})
+    rewards: dict[str, float] = {}
+    while env.agents:
+        _, rewards, *_ = env.step(dict.fromkeys(env.agents, 0))
+    assert sorted(rewards.values()) in ([-1.0, 1.0], [0.0, 0.0]), "the outcome"
+
+
 @each(EVERY_GAME_OPTIONS)
 def test_parallel_users_get_every_step(options: Options) -> None:
-    """PettingZoo's own conversion: all agents' observations and rewards after each action, the last one included."""
+    """All agents' observations and rewards after each action, the last one included; then nothing."""
     env = make(options)
-    parallel = turn_based_aec_to_parallel(new(options, wrapped=True))
+    parallel = new(parallel_options(options), "parallel_env")
     for seed in (SEED, None):
         if seed is None:
             env.reset()
@@ -202,6 +245,7 @@ def test_parallel_users_get_every_step(options: Options) -> None:
                 [env.rewards, env.terminations, env.truncations, env.infos],
             )
         assert ended
+        assert parallel.step({}) == ({}, {}, {}, {}, {})
         assert set(terminations.values()) == {True}
         assert [info["score"] for info in infos.values()] == env.game.totals
 

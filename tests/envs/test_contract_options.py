@@ -272,10 +272,10 @@ def made(name: str, kind: str = "gymnasium.make") -> Make:
             options = {"opponents": "greedy"} | options
         if kind == "sb3":
             return getattr(pytest.importorskip("quincunx_env.adapters.sb3"), name)(2, **options).envs
-        if kind == "pettingzoo":
+        if kind in ("aec", "parallel"):
             if not hasattr(pettingzoo, "make"):
                 pytest.skip("before PettingZoo 1.27 there is no registry")
-            return pettingzoo.make("aec", name, **options)
+            return pettingzoo.make(kind, name, **options)
         return (gymnasium.make if kind == "gymnasium.make" else gymnasium.make_vec)(name, **options)
 
     make.__name__ = f"{kind}-{name}"
@@ -285,7 +285,8 @@ def made(name: str, kind: str = "gymnasium.make") -> Make:
 NAMES = {
     "gymnasium.make": ["Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0", "Quincunx/Text-v0"],
     "gymnasium.make_vec": ["Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0", "Quincunx/Text-v0"],
-    "pettingzoo": ["Quincunx/Quincunx-v0", "Quincunx/Spiral-v0"],
+    "aec": ["Quincunx/Quincunx-v0", "Quincunx/Spiral-v0"],
+    "parallel": ["Quincunx/Quincunx-v0", "Quincunx/Spiral-v0"],
     "sb3": ["SolitaireVecEnv", "VsOpponentsVecEnv"],
 }
 """Names for `made`, by kind."""
@@ -409,8 +410,8 @@ NAMED_VS_OPPONENTS = [
 ]
 GIVEN: list[tuple[list[Make], Any, Options]] = [
     (SOLITAIRE + NAMED_SOLITAIRE, Rules(edge_contact=True, excuse=True), {}),
-    ([*QUINCUNX, *NAMED_VS_OPPONENTS, made("Quincunx/Quincunx-v0", "pettingzoo")], Rules(3, "open", flush=True), {}),
-    ([*SPIRAL_AGENTS, made("Quincunx/Spiral-v0", "pettingzoo")], spiral.Rules("end", deals=1), {}),
+    ([*QUINCUNX, *NAMED_VS_OPPONENTS, made("Quincunx/Quincunx-v0", "aec")], Rules(3, "open", flush=True), {}),
+    ([*SPIRAL_AGENTS, made("Quincunx/Spiral-v0", "aec")], spiral.Rules("end", deals=1), {}),
     ([*VS_OPPONENTS, *NAMED_VS_OPPONENTS, batched_games], spiral.Rules("end", deals=1), {"game": "spiral"}),
 ]
 
@@ -520,7 +521,7 @@ def test_the_solitaire_is_solved_at_the_highest_class_of_the_rules() -> None:
 
 @pytest.mark.parametrize("module", [quincunx_v0, spiral_v0])
 def test_metadata_of_agents_environments_are_complete(module: Any) -> None:
-    """The entries of PettingZoo's own environments; a turn has no parallel form."""
+    """The entries of PettingZoo's own environments; no cycle in which all agents act."""
     metadata = module.env().metadata
     assert set(metadata) == {"name", "render_modes", "render_fps", "is_parallelizable"}
     assert metadata["name"] == module.__name__.partition(".")[2]
