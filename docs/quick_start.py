@@ -34,6 +34,7 @@ model = MaskablePPO(
     seed=options.seed,
     device="cpu",
 )
+env.seed(10**12 * options.seed)  # row i gets this + i: so runs share no deals
 curve = LearningCurve("learning_curve.png", every=max(options.steps // 20, 1), verbose=1)
 model.learn(options.steps, callback=curve)
 save(model, "model.zip")  # with the options of the environment, model.json

@@ -46,6 +46,7 @@ from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules
 from train.common.opponents import Member, Pool
 from train.common.options import (
+    DEALS_APART,
     BatchSize,
     Count,
     EmbeddedRules,
@@ -264,6 +265,7 @@ class Learner:
         torch.set_num_threads(arguments.threads)
         self.env, self.self_play = make_env(arguments)
         self.model = make_model(arguments, self.env)
+        self.env.seed(DEALS_APART * arguments.seed)
         self.averaged = AveragedModel(
             self.model.policy,
             avg_fn=lambda average, latest, number: average + (latest - average) / (1 + arguments.averaging * number),

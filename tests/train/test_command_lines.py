@@ -54,7 +54,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("ppo --name a/b", "--name must be the name of a folder"),
         ("ppo --learning-rate nan", "--learning-rate must be a number of at least 0, got nan"),
         ("ppo --gamma 1.5", "--gamma must be from 0 to 1, got 1.5"),
-        ("ppo --seed -1", "--seed must be from 0 to 2**32 - 1, got -1"),
+        ("ppo --seed -1", "--seed must be from 0 to 1000000, got -1"),
         ("ppo --test-deals 1", "--test-deals must be at least 2, for an interval, got 1"),
         ("ppo --num-envs 4 --rollout 4 --batch-size 5", "--batch-size 5 leaves a minibatch of a single step"),
         ("ppo --num-players 2", "--num-players 2 needs --opponents, such as greedy heuristic"),

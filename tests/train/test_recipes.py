@@ -19,6 +19,7 @@ pytestmark = pytest.mark.recipes
 from quincunx_agents.greedy import greedy  # noqa: E402
 from quincunx_env import Game, Observer, Rules  # noqa: E402
 from quincunx_env.arena import Deals, Evaluation  # noqa: E402
+from quincunx_env.envs.vector import GamesVectorEnv  # noqa: E402
 
 TINY: dict[str, Any] = {
     "total_steps": 4 * 1024,
@@ -28,6 +29,10 @@ TINY: dict[str, Any] = {
     "deals": 200,
     "progress": False,
 }
+
+
+SEEDED: dict[str, dict[str, Any]] = {"cleanrl_style": {}, "dqn": {}, "generalisation": {"task": "seats"}}
+"""Recipes with deals of their own seeds, and options that they need."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +61,26 @@ def test_the_loop_learns_the_solitaire(capsys: pytest.CaptureFixture[str]) -> No
     assert len(evaluation.scores) == TINY["deals"]
     assert evaluation.mean > 60, "its value loss is its own code"
     assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
+
+
+# --- Seeds -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["train.ppo", *(f"train.recipes.{name}" for name in SEEDED)])
+def test_runs_with_successive_seeds_share_no_deals(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row i of a vector environment seeded s has the seed s + i, so that seeds 0 and 1 would share nearly all."""
+
+    class Reset(Exception):
+        """Ends the run."""
+
+    def reset(envs: Any, *, seed: Any = None, options: Any = None) -> None:
+        raise Reset(int(np.ravel(seed)[0]))
+
+    monkeypatch.setattr(GamesVectorEnv, "reset", reset)
+    monkeypatch.chdir(tmp_path)
+    module = import_module(name)
+    with pytest.raises(Reset, match=f"^{3 * 10**12}$"):
+        module.main(module.Arguments(seed=3, progress=False, **SEEDED.get(name.rpartition(".")[2], {})))
 
 
 # --- Rules that vary -------------------------------------------------------------------------------------------------

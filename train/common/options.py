@@ -19,6 +19,12 @@ from quincunx_env.utils.errors import fail, one_line_errors
 EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 """Type of a field ``rules`` whose options become flags of the script itself: ``--num-players``, ``--start`` ..."""
 
+DEALS_APART = 10**12
+"""Seeds between the first deals of runs with successive seeds: more than a run can use.
+
+A vector environment seeds row i with s + i. Seeded 0 and 1, two runs would share nearly all deals.
+"""
+
 # --- Values of options -----------------------------------------------------------------------------------------------
 
 
@@ -43,7 +49,7 @@ Count = Annotated[int, Valid("at least 1", lambda value: value >= 1)]
 CountOrZero = Annotated[int, Valid("at least 0", lambda value: value >= 0)]
 BatchSize = Annotated[int, Valid("at least 2, to normalize advantages", lambda value: value >= 2)]
 NumDeals = Annotated[int, Valid("at least 2, for an interval", lambda value: value >= 2)]
-Seed = Annotated[int, Valid("from 0 to 2**32 - 1", lambda value: 0 <= value < 2**32)]
+Seed = Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)]
 Positive = Annotated[float, Valid("a positive number", lambda value: 0 < value < math.inf)]
 PositiveOrZero = Annotated[float, Valid("a number of at least 0", lambda value: 0 <= value < math.inf)]
 Finite = Annotated[float, Valid("a number", math.isfinite)]

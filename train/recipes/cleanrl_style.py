@@ -23,7 +23,7 @@ from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Deals, Evaluation, evaluate
-from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
+from train.common.options import DEALS_APART, Count, NumDeals, PPOOptions, Seed, run_script
 
 
 @dataclass
@@ -65,7 +65,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
     ended = torch.zeros(steps, games, dtype=torch.bool)
     played = torch.zeros(steps, games, dtype=torch.bool)
 
-    observation, info = envs.reset(seed=arguments.seed)
+    observation, info = envs.reset(seed=DEALS_APART * arguments.seed)
     over = np.zeros(games, np.bool_)
     for update in (bar := trange(updates, disable=not arguments.progress, unit="update")):
         optimizer.param_groups[0]["lr"] = arguments.learning_rate * (1 - update / updates)

@@ -35,7 +35,7 @@ from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import strengths
-from train.common.options import Count, Positive, RunName, RunOptions, Share, run_script
+from train.common.options import DEALS_APART, Count, Positive, RunName, RunOptions, Share, run_script
 from train.common.run import report
 from train.common.timer import PhaseTimer
 
@@ -110,7 +110,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
 
     history, timer = list[dict[str, Any]](), PhaseTimer()
     observation: Any
-    observation, info = envs.reset(seed=arguments.seed)
+    observation, info = envs.reset(seed=DEALS_APART * arguments.seed)
     with tqdm(total=arguments.total_steps, disable=not arguments.progress, unit="step") as bar:
         for step in range(-(-arguments.total_steps // games)):
             steps, row = step * games, step % rows

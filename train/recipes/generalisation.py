@@ -26,7 +26,7 @@ from quincunx_agents.torch import sb3_agent
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena.benchmark import write_results
 from quincunx_env.arena.generalisation import TASKS, GeneralisationResult, PaddedAgent, evaluate_generalisation
-from train.common.options import CheckedOptions, Count, NumDeals, Seed, Valid, run_script
+from train.common.options import DEALS_APART, CheckedOptions, Count, NumDeals, Seed, Valid, run_script
 
 
 @dataclass
@@ -81,6 +81,7 @@ def main(arguments: Arguments) -> GeneralisationResult:
         policy_kwargs={"net_arch": [256, 256]},
         seed=arguments.seed,
     )
+    envs.seed(DEALS_APART * arguments.seed)
     model.learn(arguments.total_steps, progress_bar=arguments.progress)
     agent = PaddedAgent(sb3_agent(model.policy, envs.envs.observer), arguments.preview)
     found = evaluate_generalisation(task.name, agent, deals=arguments.deals, name=arguments.name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from quincunx_agents.agent_specs import agent_specs, rules_of
 from train.common.evaluation import require_opponent
@@ -14,7 +14,6 @@ from train.common.options import (
     ScheduleOptions,
     Setting,
     Share,
-    Valid,
 )
 from train.td_lambda.learning import LearningOptions
 from train.td_lambda.rollout import RolloutOptions
@@ -82,8 +81,6 @@ class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
 
     name: RunName = "solitaire"
     """the run's folder below ``runs``, by default the setting; an earlier run of that name is renamed"""
-    seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
-    """seed of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """variants to learn, names of `quincunx_agents.agent_specs.AgentSpec.variants`, all of one game"""
     iterations: Count = 700

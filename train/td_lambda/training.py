@@ -27,6 +27,7 @@ from quincunx_agents.networks import value
 from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
 from train.common.opponents import Member, Pool
+from train.common.options import DEALS_APART
 from train.common.run import Run
 from train.common.timer import PhaseTimer
 from train.td_lambda.learning import learn
@@ -36,9 +37,6 @@ from train.td_lambda.workers import GameShare, Job, Played, workers
 
 MAY_CHANGE = ("keep_weights", "threads", "workers")
 """Further options that may differ when a run is resumed."""
-
-DEALS_APART = 10**12
-"""Seeds between the first deals of runs with successive seeds: more than a run can use."""
 
 
 def main(arguments: Arguments) -> dict[str, Any]:
