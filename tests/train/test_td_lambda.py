@@ -28,6 +28,7 @@ from train.common.options import read_options
 from train.common.timer import PhaseTimer
 from train.td_lambda import training
 from train.td_lambda.learning import learn
+from train.td_lambda.results import expected_minutes, minutes, stored_runs
 from train.td_lambda.rollout import (
     Result,
     RolloutOptions,
@@ -211,6 +212,15 @@ def test_a_variant_without_options_can_be_learned() -> None:
     assert sum(each.games for each in job.shares) == arguments.games
 
 
+def test_the_expected_time_is_that_of_the_stored_runs() -> None:
+    """In proportion to the iterations; runs with options of one's own have none."""
+    [run] = stored_runs("solitaire-long")
+    arguments = read_options(Arguments, "train.td_lambda", None, ["solitaire-long", "--seed", "3"])
+    assert expected_minutes(arguments) == pytest.approx(minutes(run))
+    assert expected_minutes(replace(arguments, iterations=217)) == pytest.approx(minutes(run) / 2)
+    assert expected_minutes(replace(arguments, width=64)) is None
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_learns_and_writes_what_the_page_says(
     setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -229,8 +239,10 @@ def test_a_setting_learns_and_writes_what_the_page_says(
     assert [entry["done"] for entry in card["validation"]] == [0, 2]
     network = load_weights(arguments.weights)
     assert (network.variants, network.candidates) == (arguments.variants, arguments.candidates)
+    about = expected_minutes(arguments)
     printed, agents = capsys.readouterr().out, ("uniform", "greedy", "heuristic", setting)
     assert all((f"| {name} |" in printed) == ("baselines" in card) for name in agents)
+    assert printed.startswith("Training takes about 0 min") == (about is not None)
     commands = re.findall(r"^    \S*quincunx ((?:evaluate|compare|play|replay) .*)$", printed, re.MULTILINE)
     assert len(commands) == 3
     paths = [word for command in commands for word in command.split() if word.startswith("runs/")]

@@ -13,9 +13,12 @@ import numpy as np
 from quincunx_agents.networks.value import WEIGHTS
 from quincunx_env.arena.statistics import Estimate
 from train.common.tables import VARIANTS
-from train.td_lambda.settings import SETTINGS
+from train.td_lambda.settings import SETTINGS, Arguments
 
 RESULTS = Path(__file__).parents[2] / "docs" / "training"
+
+FREE = ("iterations", "eval_every", "eval_deals", "checkpoint_every", "keep_weights")
+"""Options of a setting that do not change the time of an iteration's training."""
 
 Facts = dict[str, Any]
 """Facts of a run, as `train.common.run.report` writes them."""
@@ -31,6 +34,20 @@ def stored_runs(setting: str) -> list[Facts]:
 def minutes(run: Facts) -> float:
     """Return the processor time of a run's training, in minutes."""
     return float(sum(run["seconds"].values())) / 60
+
+
+def expected_minutes(arguments: Arguments) -> float | None:
+    """Return the expected processor time of a training, in minutes.
+
+    The measure are the stored runs of the setting that the run has, in proportion to the iterations. None without one.
+    """
+    for name, setting in SETTINGS.items():
+        own = {option: value for option, value in setting.options.items() if option not in FREE}
+        if (runs := stored_runs(name)) and all(getattr(arguments, option) == value for option, value in own.items()):
+            return (
+                float(np.mean([minutes(run) / run["arguments"]["iterations"] for run in runs])) * arguments.iterations
+            )
+    return None
 
 
 def seeds(runs: Sequence[Facts]) -> str:

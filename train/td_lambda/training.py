@@ -31,6 +31,7 @@ from train.common.options import DEALS_APART
 from train.common.run import Run
 from train.common.timer import PhaseTimer
 from train.td_lambda.learning import learn
+from train.td_lambda.results import expected_minutes
 from train.td_lambda.rollout import ValueTargets, Weights, join
 from train.td_lambda.settings import Arguments
 from train.td_lambda.workers import GameShare, Job, Played, workers
@@ -44,6 +45,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
     learner = Learner(arguments)
     variants = {variant: rules_of(variant) for variant in arguments.variants}
     run = Run("train.td_lambda", arguments, learner, variants, arguments.iterations, MAY_CHANGE)
+    if not arguments.resume and (about := expected_minutes(arguments)) is not None:
+        print(f"Training takes about {about:.0f} min of processor time on a usual core, evaluations not counted.")
     with run.begun(), workers(arguments.workers) as start:
         run.record()
         if not run.finished:
