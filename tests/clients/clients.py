@@ -286,40 +286,51 @@ DQNExperimentBuilder(envs, ExperimentConfig(persistence_enabled=False, watch=Fal
 """
 
 TIANSHOU_PLAYERS = """
-import numpy as np
-import torch
+import sys
+
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
 from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.algorithm.random import MARLRandomDiscreteMaskedOffPolicyAlgorithm
 from tianshou.data import Collector, CollectStats, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, PettingZooEnv
+from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 from quincunx_env import quincunx_v0
 
+steps, number = int(sys.argv[2]), 8
+
 
 def make():
-    return PettingZooEnv(quincunx_v0.env())
+    return PettingZooEnv(quincunx_v0.env(preview=True, actions="hand"))
 
 
 env = make()
 space = env.observation_space
-shape = (space["observation"] if hasattr(space, "spaces") else space).shape
-
-
-def learner():
-    net = Net(state_shape=shape, action_shape=env.action_space.n, hidden_sizes=[32])
-    policy = DiscreteQLearningPolicy(
-        model=net, action_space=env.action_space, eps_training=0.1, observation_space=space
+policy = DiscreteQLearningPolicy(
+    model=Net(state_shape=space["observation"].shape, action_shape=env.action_space.n, hidden_sizes=[256, 256]),
+    action_space=env.action_space,
+    observation_space=space,
+    eps_training=0.05,
+)
+learner = DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=500)
+both = MultiAgentOffPolicyAlgorithm(
+    algorithms=[MARLRandomDiscreteMaskedOffPolicyAlgorithm(env.action_space), learner], env=env
+)
+collector = Collector[CollectStats](both, DummyVectorEnv([make] * number), VectorReplayBuffer(20_000, number))
+both.run_training(
+    OffPolicyTrainerParams(
+        training_collector=collector,
+        max_epochs=1,
+        epoch_num_steps=steps,
+        batch_size=64,
+        verbose=False,
+        collection_step_num_env_steps=80,
+        update_step_num_gradient_steps_per_sample=0.1,
     )
-    return DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=10)
-
-
-both = MultiAgentOffPolicyAlgorithm(algorithms=[learner(), learner()], env=env)
-collector = Collector[CollectStats](both, DummyVectorEnv([make, make]), VectorReplayBuffer(512, 2))
-collector.reset()
-assert collector.collect(n_step=80).n_collected_steps >= 80
+)
 """
 
 SKRL = """
@@ -358,6 +369,17 @@ env.reset(seed=0)
 for agent in env.agent_iter(50):
     observation, _, over, _, _ = env.last()
     env.step(None if over else env.action_space(agent).sample())
+"""
+
+SUPERSUIT_VECTOR = """
+import supersuit
+from stable_baselines3 import PPO
+
+from quincunx_env import quincunx_v0
+
+env = supersuit.pettingzoo_env_to_vec_env_v1(quincunx_v0.parallel_env())
+env = supersuit.concat_vec_envs_v1(env, 4, num_cpus=1, base_class="stable_baselines3")
+assert PPO("MlpPolicy", env, n_steps=64).learn(512).num_timesteps >= 512
 """
 
 SPIEL = """
@@ -448,9 +470,17 @@ CLIENTS = (
     Client("TorchRL", ("torchrl",), "GymEnv, check_env_specs", FLAT, 0, TORCHRL),
     Client("TorchRL", ("torchrl",), "PettingZooWrapper, check_env_specs", "quincunx_v0", 1, TORCHRL_PLAYERS),
     Client("Tianshou", ("tianshou",), "DQNExperimentBuilder", FLAT, 0, TIANSHOU, learns=True),
-    Client("Tianshou", ("tianshou",), "PettingZooEnv, DQN", "quincunx_v0", 1, TIANSHOU_PLAYERS),
+    Client(
+        *("Tianshou", ("tianshou",), "PettingZooEnv, DQN among random players", "quincunx_v0", 1, TIANSHOU_PLAYERS),
+        learns=True,
+        masked=True,
+    ),
     Client("skrl", ("skrl",), "wrap_env of a vector environment, DQN", FLAT, 0, SKRL, learns=True),
     Client("SuperSuit", ("supersuit",), "frame_stack_v1", "quincunx_v0", 1, SUPERSUIT),
+    Client(
+        *("SuperSuit", ("supersuit",), "pettingzoo_env_to_vec_env_v1, PPO of stable-baselines3"),
+        *("quincunx_v0.parallel_env", 1, SUPERSUIT_VECTOR),
+    ),
     Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
     Client("Shimmy", ("shimmy", "open_spiel"), "OpenSpielCompatibilityV0", "python_quincunx_mini", 1, SHIMMY),
     Client(

@@ -1,9 +1,12 @@
-"""Ids that write the scores of a learner's rounds to a file, and ids that refuse illegal actions."""
+"""Environments that write the scores of a learner's rounds to a file, and ids that refuse illegal actions."""
 
 from pathlib import Path
 from typing import Any
 
 import gymnasium
+from pettingzoo.utils.wrappers import BaseWrapper
+
+from quincunx_env import quincunx_v0
 
 FILE = Path("scores.txt")
 
@@ -18,6 +21,22 @@ class Recorded(gymnasium.Wrapper[Any, Any, Any, Any]):
             with FILE.open("a") as file:
                 file.write(f"{0 if info['lost'] else info['score']}\n")
         return observation, reward, terminated, truncated, info
+
+
+class RecordedPlayers(BaseWrapper):  # type: ignore[misc]  # PettingZoo comes without types
+    """A game for two players, with a file of the last one's shares of the win."""
+
+    def step(self, action: Any) -> None:
+        """Append the share of a finished game to `FILE`, 1 for a win and 0.5 for a shared one."""
+        playing = not self.env.unwrapped.game.over
+        self.env.step(action)
+        if playing and self.env.unwrapped.game.over:
+            with FILE.open("a") as file:
+                file.write(f"{(self.env.rewards[self.possible_agents[-1]] + 1) / 2}\n")
+
+
+def env(**options: Any) -> RecordedPlayers:
+    return RecordedPlayers(quincunx_v0.env(**options))
 
 
 def make(recorded: str = "", **options: Any) -> Recorded:
