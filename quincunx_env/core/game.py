@@ -162,7 +162,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         self._begin_round(self.round)
 
     def forfeit(self) -> None:
-        """End the game at once. Points stay as they are; a solitaire is lost."""
+        """End the game at once, without winners. Points stay as they are; a solitaire is lost."""
         self.over = True
 
     def hand(self, seat: int) -> tuple[int, ...]:
@@ -243,8 +243,12 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win. There are none if a solitaire is lost."""
-        return tuple(seat for seat, total in enumerate(self.totals) if total == max(self.totals))
+        """The seats with the highest total, which share the win.
+
+        There are none before the end, after a forfeit, and if a solitaire is lost.
+        """
+        best = max(self.totals)
+        return tuple(seat for seat, total in enumerate(self.totals) if total == best and self.decided)
 
     # --- Copies ------------------------------------------------------------------------------------------------------
 

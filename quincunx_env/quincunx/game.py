@@ -375,11 +375,11 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win. There are none if a solitaire is lost."""
+        """See `quincunx_env.core.game.BaseGame.winners`."""
         return () if self.lost else super().winners
 
     def forfeit(self) -> None:
-        """End the game at once. Points stay as they are; a solitaire is lost."""
+        """End the game at once; see `quincunx_env.core.game.BaseGame.forfeit`."""
         if not self.over:
             self.lost = self.rules.num_players == 1
         super().forfeit()

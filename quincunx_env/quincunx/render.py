@@ -35,7 +35,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
         shown = (cell for cell in cells if game.board[cell] != EMPTY or game.legal[cell])
         places = zip(*map(grid.place, shown), strict=True)
         rows, columns = (range(min(axis), max(axis) + 1) for axis in places)
-    winners = game.winners if game.decided and rules.num_players > 1 else ()
+    winners = game.winners if rules.num_players > 1 else ()
     seats = [
         Seat(
             name=f"seat {player}",

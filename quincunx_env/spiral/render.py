@@ -41,7 +41,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
             hand_size=sum(game.hands[player]),
             cards=game.hand(player) if seat in (None, player) else None,
             to_move=player == game.mover and not game.over,
-            won=game.decided and player in game.winners,
+            won=player in game.winners,
         )
         for player in range(2)
     ]

@@ -436,7 +436,7 @@ class View:
         game = self.game
         if self.session.rules.num_players == 1:
             return not self.spec.notation.public_state(game)["lost"]
-        return any(seat in self.session.human_seats for seat in game.winners) if game.decided else False
+        return any(seat in self.session.human_seats for seat in game.winners)
 
     def play_of(self, hint: Hint) -> ScoredPlay:
         """Return the play of a hint."""

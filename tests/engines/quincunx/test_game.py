@@ -64,6 +64,7 @@ def test_a_forfeit_among_several_decides_nothing(rules: Rules) -> None:
     forfeited.forfeit()
     assert not forfeited.decided
     assert to_json(forfeited)["winners"] is None
+    assert forfeited.winners == (), "the one who leads may be the one who forfeits"
     alone = Game.from_seed(Rules(), 0)
     alone.forfeit()
     assert (alone.lost, alone.winners) == (True, ())
