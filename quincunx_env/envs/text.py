@@ -17,19 +17,18 @@ Your action: card (row, column), or: legal, rules
 
 import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 
-from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
-from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv, delegate
@@ -41,7 +40,6 @@ from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_n
 from quincunx_env.notation.record import apply_action
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import print_action
-from quincunx_env.policies import display_name
 from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.render import Frame
 
@@ -77,7 +75,8 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     and the minus before a number counts as a blank. In the spiral game an action is a card, ``9H``; with Simpleton
     ``announce 12`` follows the play. Text that may denote two actions is refused. The answers ``legal`` and ``rules``
     ask for the legal actions and for the rules card. `step` reads any string, also longer ones and with other
-    characters than the space has.
+    characters than the space has. As chat models return them it also reads a list of content parts, whose texts are
+    joined, and None, an empty answer.
 
     ## Observation Space
     ``Text``, ASCII. At the top the rules card, or what happened since the last prompt: each play with its points and
@@ -148,12 +147,9 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         check_finite("illegal_reward", illegal_reward)
         given = {name: value for name, value in options.items() if value is not None or name not in _OPTIONAL}
         given |= {"render_mode": render_mode, "mask_in": "obs"}  # infos without masks
-        self._played: list[Any] = []  # actions of the opponents since the agent's last one
         self.env: SolitaireEnv | VsOpponentsEnv
         if "opponents" in given or "pool" in given:
             self.env = VsOpponentsEnv(game=game, **given)
-            others = self.env.opponents
-            others.policies = [(_Recorded(policy, self._played),) for [policy] in others.policies]
         elif game != "quincunx" or repr(given.pop("num_players", 1)) != "1":
             raise ValueError("several players need opponents= or pool=, as in opponents='greedy'")
         else:
@@ -173,6 +169,12 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         """The seat of the agent in this game."""
         return self.env.seat if isinstance(self.env, VsOpponentsEnv) else 0
 
+    def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
+        """Replace the pool; see `quincunx_env.envs.vs_opponents.VsOpponentsVectorEnv.set_pool`."""
+        if not isinstance(self.env, VsOpponentsEnv):
+            raise ValueError("the solitaire has no opponents: make the environment with pool=")
+        self.env.set_pool(policies, probabilities)
+
     # Gymnasium's generator and its seed are those of the environment below.
     _np_random = delegate("env", "_np_random")
     _np_random_seed = delegate("env", "_np_random_seed")
@@ -190,13 +192,12 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         Raises:
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
-        self._played.clear()
         self.env.reset(seed=seed, options=options)
         self._game, self.mistakes = self._spec.Game(self.rules, self.env.game.deals), 0
-        report = self._follow(self._played) or "A new game."
+        report = self._follow(self._replies()) or "A new game."
         return self._prompt(report if self.rules_card == "never" else rules_card(self.rules)), self._info()
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[str, float, bool, bool, Info]:
         """Read an answer, and take the action if it is legal.
 
         Then the opponents play up to the agent's next turn.
@@ -205,13 +206,12 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
             The next prompt, reward, terminated, truncated (always False) and info.
 
         Raises:
-            IllegalAction: if the action is not a string; nothing has changed then.
+            IllegalAction: if the action is neither text nor content parts; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a game.
         """
         if self.game.over:
             raise ResetNeeded("the game is over: call reset() before the next step()")
-        if not isinstance(action, str):
-            raise IllegalAction(f"an action must be a string, got {action!r}")
+        action = _text_of(action)
         question = answer_of(action)
         if question in ("RULES", "LEGAL"):
             reply = rules_card(self.rules) if question == "RULES" else self._spec.notation.describe_legal(self.game)
@@ -220,9 +220,8 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
             chosen = read_action(self.game, action)
         except IllegalAction as error:
             return self._refuse(str(error))
-        self._played.clear()
         _, reward, over, _, info = self.env.step(chosen)
-        report = self._follow([chosen, *self._played])
+        report = self._follow([chosen, *self._replies()])
         always = self.rules_card == "always" and not over
         text = self._prompt(rules_card(self.rules) if always else report)
         return text, float(reward), over, False, self._info(print_action(self.game, chosen)) | _plain(info)
@@ -246,11 +245,15 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     def _info(self, action: str = "") -> Info:
         return {"illegal": False, "mistakes": self.mistakes, "action": action}
 
-    def _follow(self, actions: Iterable[Any]) -> str:
+    def _replies(self) -> list[int]:
+        """Return the actions of the opponents since the agent's last one."""
+        return self.env.replies if isinstance(self.env, VsOpponentsEnv) else []
+
+    def _follow(self, actions: Iterable[int]) -> str:
         """Take the actions that the environment took; return a line for each."""
         lines = []
         for action in actions:
-            turn = apply_action(self.game, 0, int(action), explain=True)
+            turn = apply_action(self.game, 0, action, explain=True)
             points = [gain + penalty for gain, penalty in zip(turn.gains, turn.penalties, strict=True)]
             line = f"{self._who(turn.seat)}: {turn.text}" + (f", {turn.score}" if turn.score else "")
             if turn.score and points != [turn.score.points * (seat == turn.seat) for seat in range(len(points))]:
@@ -288,17 +291,19 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         self.env.close()
 
 
-class _Recorded:
-    """A policy whose actions are recorded. Its environment returns only the position that they lead to."""
+def _text_of(answer: Any) -> str:
+    """Return the text of an answer.
 
-    def __init__(self, policy: Policy, actions: list[Any]) -> None:
-        self._policy, self._actions = policy, actions
-        self.__name__ = display_name(policy)
+    It is a string, a list of content parts, or None.
 
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        chosen = self._policy(observation, mask, rng)
-        self._actions.extend(chosen)
-        return chosen
+    Raises:
+        IllegalAction: for anything else.
+    """
+    parts = answer if isinstance(answer, list) else ["" if answer is None else answer]
+    texts = [part.get("text", "") if isinstance(part, Mapping) and parts is answer else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise IllegalAction(f"an action must be a string, or content parts with a text, got {answer!r:.60}")
+    return "".join(texts)
 
 
 def _check_names(names: Sequence[str] | None, players: int) -> list[str]:

@@ -279,6 +279,8 @@ class VsOpponentsEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
         self._seen = [make_observer(each, preview=True) for each in self.opponents.rules]
         self._pending_reward = 0.0
         self._policy_index: list[int] = []
+        self.replies: list[int] = []
+        """Joint actions of the opponents since the agent's last one."""
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; see `VsOpponentsVectorEnv.set_pool`."""
@@ -334,12 +336,14 @@ class VsOpponentsEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     def _opponents_play(self) -> float:
         """Let the opponents play; return the agent's reward until its turn."""
         game, reward, index = self.game, 0.0, self._index
+        self.replies = []
         while not game.over and game.mover != self.seat:
             policy, seen = self.opponents.policies[self._policy_index[game.mover]][index], self._seen[index]
             observation = {name: piece[None] for name, piece in seen.observe(game, game.mover).items()}
             try:
                 [action] = policy(observation, seen.mask(game).view(np.bool_)[None], self.opponents.rng)
                 reward += self._reward_of(game.step(action))
+                self.replies.append(int(action))
             except BaseException as error:
                 self._game = None  # an action of the agent is taken that no opponent has answered
                 blame(policy, error)

@@ -185,16 +185,23 @@ def read_action(game: Game, text: str) -> int:
         )
     if any(_sorted(found[name]) != _sorted(also[name]) for name in found.keys() & also.keys()):
         raise IllegalAction(f"{_shown(answer.written)} and {_shown(after.written)} are two actions: write one of them")
+
+    def parsed(action: str) -> int:
+        try:
+            return parse_action(game, action)
+        except IllegalAction as error:  # it quotes what was read
+            raise IllegalAction(str(error).replace(repr(action), _shown(answer.written))) from None
+
     if "points" in found:
-        return parse_action(game, f"announce {found['points']}")
+        return parsed(f"announce {found['points']}")
     names = map(notation.NAMES.card_name, range(len(notation.NAMES)))
     card = next((name for name in names if _sorted(name) == _sorted(found["card"])), found["card"])
     if "row" not in found:
-        return parse_action(game, card)
+        return parsed(card)
     place = int(found["row"]), int(found["column"])
     if notation.encode_play(game.rules, 0, 0) != notation.encode_play(game.rules, 0, 1):
-        return parse_action(game, f"{card} {place}")
-    action = parse_action(game, card)  # the cell is given by the rules
+        return parsed(f"{card} {place}")
+    action = parsed(card)  # the cell is given by the rules
     next_cell = divmod(notation.decode_play(game, action)[1], isqrt(game.rules.num_cells))
     if place != next_cell:
         raise IllegalAction(f"the next card goes to {next_cell}, not to {place}")

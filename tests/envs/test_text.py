@@ -222,9 +222,54 @@ def test_other_actions_than_text_are_refused() -> None:
     with pytest.raises(ResetNeeded):
         env.step("legal")
     env.reset(seed=0)
-    for action in (3, None, b"CS (1, 3)", ["CS (1, 3)"]):
-        with pytest.raises(IllegalAction, match="an action must be a string"):
+    for action in (3, b"CS (1, 3)", {"text": "CS (1, 3)"}, [3], [{"text": None}]):
+        with pytest.raises(IllegalAction, match="an action must be a string, or content parts with a text, got "):
             env.step(action)
+
+
+def test_answers_of_chat_models_are_read() -> None:
+    """A list of content parts is their text; no content is an empty answer, a mistake."""
+    env, plain = text_env(), text_env()
+    prompt, _ = env.reset(seed=0)
+    plain.reset(seed=0)
+    for empty in (None, [], [{"type": "image"}]):
+        answered, _, _, _, info = env.step(empty)
+        assert (answered, info) == plain.step("")[::4]
+        assert info["illegal"]
+    action = print_action(env.game, env.game.legal_actions()[0])
+    parts = ["I play: ", {"type": "thinking"}, {"type": "text", "text": action}]
+    assert env.step(parts) == plain.step(action)
+    assert env.step(parts[0])[0] != prompt
+
+
+def test_a_refusal_quotes_what_was_written() -> None:
+    env = text_env()
+    env.reset(seed=0)
+    for answer in ("Announcement:  3", "<action>I ANNOUNCE 3.</action>"):
+        reply = env.step(answer)[0].splitlines()[0]
+        written = " ".join(answer.replace("<action>", "").replace("</action>", "").split())
+        assert reply.startswith(f"Illegal: '{written}' is not a play: ")
+
+
+def test_the_pool_of_a_text_environment_can_change() -> None:
+    """Through Gymnasium's wrappers and vectors, too. A single game replaces it likewise."""
+    asked: list[int] = []
+
+    def third(observation: Any, mask: Any, rng: Any) -> Any:
+        asked.append(len(mask))
+        return mask.argmax(axis=1)
+
+    for name in ("Quincunx/Text-v0", "Quincunx/VsOpponents-v0"):
+        env = gymnasium.make(name, pool=["greedy"], seat=1)
+        env.get_wrapper_attr("set_pool")(["greedy", third], [0.0, 1.0])
+        env.reset(seed=0)
+        envs = gymnasium.make_vec(name, 2, vectorization_mode="sync", pool=["greedy"], seat=1)
+        envs.call("set_pool", ["greedy", third], [0.0, 1.0])  # type: ignore[attr-defined]
+        envs.reset(seed=0)
+        assert asked.count(1) == len(asked) > 0
+        asked.clear()
+    with pytest.raises(ValueError, match="the solitaire has no opponents: make the environment with pool="):
+        text_env().set_pool(["greedy"])
 
 
 def test_the_seed_that_was_drawn_repeats_the_prompts() -> None:
