@@ -157,6 +157,12 @@ def changed_options(rules: BaseRules, default: BaseRules) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
+def described(rules: Any) -> str:
+    """Return the ``repr`` of rules: the options that differ from their defaults."""
+    changed = changed_options(rules, type(rules)())
+    return f"Rules({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+
 def make_plain(rules: Any) -> None:
     """Replace options of NumPy's types by Python's values. The rules check them afterwards."""
     for field in fields(rules):

@@ -222,7 +222,7 @@ class Record:
             RecordError: naming the line and the error; for an action that breaks the rules also the legal ones.
         """
         if not isinstance(text, str):
-            raise RecordError(f"a record is text, got {text!r}")
+            raise RecordError(f"a record is text, got {text!r:.100}")
         numbered = ((number, line.partition("#")[0].split()) for number, line in enumerate(text.split("\n"), 1))
         lines = [_Line(number, " ".join(words)) for number, words in numbered if words]
         if not lines or lines[0].text != f"{_TITLE} {VERSION}":
@@ -406,7 +406,7 @@ def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Se
 def _read_seeded(text: str) -> Seeded:
     match = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
     if not match:
-        raise ValueError(f"a seed must read like 'seed 7 game 0 domain play', got {text!r}")
+        raise ValueError(f"a seed must read like 'seed 7 game 0 domain play', got {text!r:.100}")
     return Seeded(int(match[1]), int(match[2]), cast(Domain, match[3]))  # `_start` checks the values
 
 
@@ -414,14 +414,14 @@ def _read_rules(text: str) -> BaseRules:
     """Read the rules from the text after ``game``; the inverse of `_header`."""
     name, *options = text.split() or [""]
     if name not in GAMES:
-        raise ValueError(f"the game is one of {', '.join(GAMES)}, got {name!r}")
+        raise ValueError(f"the game is one of {', '.join(GAMES)}, got {name!r:.100}")
     cls = GAMES[name].Rules
     known: dict[str, Any] = {option.name: option.default for option in fields(cls)}
     chosen: dict[str, Any] = {}
     for option in options:
         key, _, value = option.partition("=")
         if key not in known:
-            raise ValueError(f"{name} has the options {', '.join(known)}, got {option!r}")
+            raise ValueError(f"{name} has the options {', '.join(known)}, got {option!r:.100}")
         chosen[key] = _read_option(value, known[key])
     rules: BaseRules = cls(**chosen)
     return rules
@@ -438,7 +438,7 @@ def _read_action(line: _Line, game: Game, number: int) -> int:
     """Apply the action of a line to a game, and return it. The line is checked against the result."""
     match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
     if not match:
-        raise line.error(f"a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
+        raise line.error(f"a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r:.200}")
     notation = spec_of(game.rules).notation
     try:
         action = notation.read_action(game.rules, match[1])
@@ -449,7 +449,7 @@ def _read_action(line: _Line, game: Game, number: int) -> int:
     except RecordError as error:
         raise line.error(error) from error
     if line.text != _action_line(recorded):
-        raise line.error(f"by the rules play {number} reads {_action_line(recorded)!r}, got {line.text!r}")
+        raise line.error(f"by the rules play {number} reads {_action_line(recorded)!r}, got {line.text!r:.200}")
     return action
 
 
@@ -461,11 +461,11 @@ def _compare(lines: Sequence[_Line], written: Sequence[str]) -> None:
     """
     for line, right in zip_longest(lines, written):
         if line is None:
-            raise RecordError(f"the record is cut short: {right!r} is missing")
+            raise RecordError(f"the record is cut short: {right!r:.200} is missing")
         if line.text == right:
             continue
         if right is None:
-            raise line.error(f"nothing follows the line 'check ...', got {line.text!r}")
+            raise line.error(f"nothing follows the line 'check ...', got {line.text!r:.200}")
         if right.startswith("check"):
             raise line.error(f"the record has been changed since it was written; if that is right, write {right!r}")
-        raise line.error(f"this should read {right!r}, got {line.text!r}")
+        raise line.error(f"this should read {right!r:.200}, got {line.text!r:.200}")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from quincunx_env.core.rules import make_plain
+from quincunx_env.core.rules import described, make_plain
 from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
 from quincunx_env.quincunx.grid import Grid, grid
 
@@ -56,7 +56,7 @@ ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
 """Simpleton: least and greatest announcement, beyond the bounds of a play."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rules:
     """The options of a game of Quincunx.
 
@@ -109,6 +109,9 @@ class Rules:
             )
         if self.mini and (self.num_players > 2 or self.start == "open" or self.excuse or self.pawns):
             raise ValueError("mini=True needs 1 or 2 players, start='corners' and neither excuse nor pawns")
+
+    def __repr__(self) -> str:
+        return described(self)
 
     @cached_property
     def setup(self) -> Setup:

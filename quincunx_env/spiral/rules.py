@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from quincunx_env.core.rules import make_plain
+from quincunx_env.core.rules import described, make_plain
 from quincunx_env.spiral.cards import CARDS
 
 SIDE = 5
@@ -45,7 +45,7 @@ LINE_LIMIT = 41
 """Upper bound of the points of a play in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rules:
     """The options of the spiral game.
 
@@ -71,6 +71,9 @@ class Rules:
             raise ValueError(f"fifteens must be True or False, got {self.fifteens!r}")
         if type(self.deals) is not int or self.deals not in (1, 2, 4):
             raise ValueError(f"deals must be 1, 2 or 4, got {self.deals!r}")
+
+    def __repr__(self) -> str:
+        return described(self)
 
     @property
     def num_players(self) -> int:

@@ -16,6 +16,10 @@ ERROR = 2
 """Exit status for errors that the message explains, as for a wrong command line."""
 
 
+LONGEST_NAME = 200
+"""Characters of the name of a file in a message."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM has arrived, which batch systems, containers and ``timeout`` send."""
 
@@ -37,6 +41,19 @@ def printable(text: object) -> str:
     return "".join(shown)
 
 
+def in_words(error: OSError) -> str:
+    """Return the message of an error of a file, without its number.
+
+    >>> in_words(FileNotFoundError(2, "No such file or directory", "a.toml"))
+    "No such file or directory: 'a.toml'"
+    """
+    if error.strerror is None or error.filename is None:
+        return str(error)
+    name = str(error.filename)
+    name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"
+    return f"{error.strerror}: {name!r}"
+
+
 def _end(message: str, status: int) -> NoReturn:
     print(printable(re.sub(r"\s*\n\s*", " ", message.strip())), file=sys.stderr)
     raise SystemExit(status)
@@ -56,7 +73,6 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
         kinds: other exceptions whose message explains the error.
         remedy: returns how to continue, which is appended to every message.
     """
-    errors: tuple[type[Exception], ...] = (OSError, *kinds)
     previous = signal.getsignal(signal.SIGTERM)
     outermost = threading.current_thread() is threading.main_thread() and previous is not _terminate
     if outermost:
@@ -65,7 +81,9 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
         yield
     except BrokenPipeError:  # the reader of the output has seen enough: no error of the program
         raise
-    except errors as error:
+    except OSError as error:
+        fail(_with(remedy, in_words(error)))
+    except kinds as error:
         fail(_with(remedy, str(error)))
     except Terminated:
         _end(_with(remedy, "terminated"), 128 + signal.SIGTERM)

@@ -64,7 +64,7 @@ def test_positions_as_a_seat_sees_them() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ("none.txt", "[Errno 2] No such file or directory: 'none.txt'"),
+        ("none.txt", "No such file or directory: 'none.txt'"),
         ("README.md", "README.md: a record begins with 'quincunx_env record 1'"),
         (f"{SOLITAIRE} --seat 1", "seat must be an integer from 0 to 0, got 1"),
         (f"{SOLITAIRE} --game 0", f"{SOLITAIRE} holds a single game"),

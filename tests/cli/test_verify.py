@@ -36,8 +36,8 @@ def test_figures_and_faults_have_one_line_each(quincunx: Command) -> None:
 ERRORS = {
     "verify": "name a file of games",
     "verify file": "file: this is not a file of games, as evaluate --records writes it",
-    "verify .": "[Errno 21] Is a directory: '.'",
-    "verify nowhere": "[Errno 2] No such file or directory: 'nowhere'",
+    "verify .": "Is a directory: '.'",
+    "verify nowhere": "No such file or directory: 'nowhere'",
 }
 """Commands, and how the line of the error begins after ``error:``."""
 

@@ -150,6 +150,24 @@ def test_errors_name_the_line_and_the_way_out(old: str, new: str, complaint: str
     assert complaint in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("old", "form"),
+    [
+        ("seed 0 game 0", "seed {}"),
+        ("1. seat 0: AV (0, 1) = 3 0", "1. {}"),
+        ("1. seat 0: AV (0, 1) = 3 0", "1. seat 0: AV (0, 1) = {}"),
+        ("stopped 3 28", "{}"),
+        ("game quincunx", "game {}"),
+        ("check a1811e73", "check a1811e73\n{}"),
+    ],
+)
+def test_long_lines_are_quoted_in_part(old: str, form: str) -> None:
+    assert old in RECORD
+    with pytest.raises(RecordError) as error:
+        Record.parse(RECORD.replace(old, form.format("7" * 5_000)))
+    assert len(str(error.value)) < 600
+
+
 def test_a_play_after_the_end_is_refused() -> None:
     record, game = random_record(spiral.Rules(deals=1), 1)
     assert game.over

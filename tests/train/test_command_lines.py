@@ -157,7 +157,7 @@ def test_a_full_disk_is_named_and_the_last_checkpoint_stays(
     }
     line = error(script, ["--name", "x", *flags[script].split()], monkeypatch, capsys)
     path = Path("runs/x/checkpoint.pt")
-    expected = f"error: [Errno 28] No space left on device: '{path}'; --resume continues from the last checkpoint"
+    expected = f"error: No space left on device: '{path}'; --resume continues from the last checkpoint"
     assert line == expected
     assert saved == [False, path.read_bytes()]
     assert not list(path.parent.glob(".*"))

@@ -17,7 +17,12 @@ def refuse() -> None:
 @pytest.mark.parametrize(
     ("action", "line", "status"),
     [
-        (lambda: open("/dev/null/file"), "error: [Errno 20] Not a directory: '/dev/null/file'; go on", 2),  # noqa: SIM115, PTH123
+        (lambda: open("/dev/null/file"), "error: Not a directory: '/dev/null/file'; go on", 2),  # noqa: SIM115, PTH123
+        (
+            lambda: open("/" + 900 * "x"),  # noqa: SIM115, PTH123
+            f"error: File name too long: '/{99 * 'x'}...{100 * 'x'}'; go on",
+            2,
+        ),
         (refuse, "error: of no use; go on", 2),
         (
             lambda: fail("a\x1b[2Jb\r\x07\x9b\u202e\ud800\n\x1b]0;c"),

@@ -58,6 +58,12 @@ def state_of(game: Any) -> str:
     return repr(game.__getstate__())
 
 
+def test_rules_are_named_by_what_differs_from_the_default() -> None:
+    for text in ("Rules()", "Rules(num_players=3, start='open')"):
+        assert repr(eval(text, {"Rules": Rules})) == text
+    assert repr(spiral.Rules("end", deals=4)) == "Rules(scoring='end', deals=4)"
+
+
 @by_name(GAMES)
 def test_a_game_introduces_itself(rules: BaseRules) -> None:
     game = new_game(rules, 0)
