@@ -3,6 +3,7 @@
 Illegal actions raise `IllegalAction` here, so that every step that a recipe takes shows that its mask was heeded.
 """
 
+import json
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.recipes
 from quincunx_agents.greedy import greedy  # noqa: E402
 from quincunx_env import Game, Observer, Rules  # noqa: E402
 from quincunx_env.arena import Deals, Evaluation  # noqa: E402
+from quincunx_env.envs.batched import BatchedGames  # noqa: E402
+from quincunx_env.envs.rewards import margin  # noqa: E402
 from quincunx_env.envs.vector import GamesVectorEnv  # noqa: E402
 
 TINY: dict[str, Any] = {
@@ -31,7 +34,10 @@ TINY: dict[str, Any] = {
 }
 
 
-SEEDED: dict[str, dict[str, Any]] = {"cleanrl_style": {}, "dqn": {}, "generalisation": {"task": "seats"}}
+SEEDED: dict[str, dict[str, Any]] = {
+    **{"cleanrl_style": {}, "dqn": {}, "self_play": {}},
+    "generalisation": {"task": "seats"},
+}
 """Recipes with deals of their own seeds, and options that they need."""
 
 
@@ -76,7 +82,8 @@ def test_runs_with_successive_seeds_share_no_deals(name: str, tmp_path: Path, mo
     def reset(envs: Any, *, seed: Any = None, options: Any = None) -> None:
         raise Reset(int(np.ravel(seed)[0]))
 
-    monkeypatch.setattr(GamesVectorEnv, "reset", reset)
+    for envs in (GamesVectorEnv, BatchedGames):
+        monkeypatch.setattr(envs, "reset", reset)
     monkeypatch.chdir(tmp_path)
     module = import_module(name)
     with pytest.raises(Reset, match=f"^{3 * 10**12}$"):
@@ -171,6 +178,89 @@ def test_the_loops_distribution_is_over_legal_actions() -> None:
     distribution = module.masked(torch.tensor([[0.0, 50.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0]]), mask)
     assert distribution.probs.tolist() == [[0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0]]
     assert distribution.entropy().tolist() == pytest.approx([np.log(2), 0.0])
+
+
+# --- Self-play -------------------------------------------------------------------------------------------------------
+
+
+def test_self_play_learns_two_players(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Uniform play loses to greedy by 150 points. A network that can only weigh points and draws reaches greedy."""
+
+    class Weights(torch.nn.Module):  # type: ignore[misc, name-defined]  # of a library that may be absent
+        """All logits are 0 before learning."""
+
+        def __init__(self, observer: Observer) -> None:
+            super().__init__()
+            encoder = observer.encoder(by_place=True)
+            self.preview = encoder.slices["preview"]
+            self.play, self.value = torch.nn.Linear(2, 1), torch.nn.Linear(encoder.size, 1)
+            torch.nn.init.zeros_(self.play.weight)
+
+        def forward(self, vectors: Any) -> tuple[Any, Any]:
+            plays = vectors[:, self.preview].unflatten(1, (-1, 2))
+            return self.play(plays)[..., 0], self.value(vectors)[:, 0]
+
+    module, out = recipe("self_play"), tmp_path / "results.json"
+    monkeypatch.setattr(module, "PlayNetwork", Weights)
+    options = {"num_envs": 64, "batch_size": 256, "learning_rate": 0.01, "deals": 100, "progress": False}
+    _, found = module.main(module.Arguments(total_steps=8_000, out=out, **options))
+    assert found["greedy"]["margin"] > -60
+    assert "against greedy" in capsys.readouterr().out
+    stored = json.loads(out.read_text())
+    assert stored["validation"] == {"2-corners": found["heuristic"]}
+    assert stored["steps"] == 8_960, "whole games"
+
+
+@pytest.mark.parametrize("variant", ["2-corners", "2-open", "3-corners", "4-corners", "spiral"])
+def test_self_play_rewards_each_seat_with_the_margin_of_its_game(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole games; the return of a decision is what the seat makes from there on."""
+    module, games, records = recipe("self_play"), 8, list[Any]()
+    totals, step, gae = list[Any](), module.BatchedGames.step, module.gae
+
+    def spy_on_steps(envs: Any, actions: Any) -> Any:
+        result = step(envs, actions)
+        assert result.ended.any() == result.ended.all(), "all games end together"
+        totals.extend([result.totals] if result.ended.all() else [])
+        return result
+
+    def spy_on_gae(*arrays: Any) -> Any:
+        records.append([each.numpy() for each in arrays[:3]])
+        return gae(*arrays)
+
+    monkeypatch.setattr(module.BatchedGames, "step", spy_on_steps)
+    monkeypatch.setattr(module, "gae", spy_on_gae)
+    module.main(module.Arguments(variant=variant, total_steps=600, num_envs=games, deals=2, progress=False))
+    assert len(records) == len(totals) >= 2
+    for (rewards, values, movers), points in zip(records, totals, strict=True):
+        margins = np.stack(margin([*points.T]), axis=1)
+        assert module.RETURN_SCALE * rewards.sum(0) == pytest.approx(margins, abs=1e-3)
+        returns = values + gae(*map(torch.from_numpy, (rewards, values, movers)), 1.0, 1.0).numpy()
+        to_come = np.take_along_axis(rewards[::-1].cumsum(0)[::-1], movers[..., None], axis=2)[..., 0]
+        assert returns == pytest.approx(to_come, abs=1e-4)
+
+
+def test_self_play_estimates_advantages_over_a_seats_own_decisions() -> None:
+    """A game of two seats: seat 1 has one decision between two of seat 0."""
+    rewards = torch.tensor([[1.0, -1.0], [-2.0, 2.0], [4.0, -4.0]])[:, None]
+    values, movers = torch.tensor([[10.0], [20.0], [30.0]]), torch.tensor([[0], [1], [0]])
+    found = recipe("self_play").gae(rewards, values, movers, 0.5, 0.1)[:, 0].tolist()
+    last = 4 - 30
+    assert found == pytest.approx([1 - 2 + 0.5 * 30 - 10 + 0.5 * 0.1 * last, 2 - 4 - 20, last])
+
+
+def test_self_play_does_not_learn_from_a_past_self(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, masked, learned = recipe("self_play"), recipe("self_play").masked, list[int]()
+
+    def spy(logits: Any, mask: Any) -> Any:
+        learned.extend([len(mask)] if logits.requires_grad else [])
+        return masked(logits, mask)
+
+    monkeypatch.setattr(module, "masked", spy)
+    options = {"total_steps": 160, "num_envs": 8, "epochs": 1, "deals": 2, "progress": False}
+    module.main(module.Arguments(past=0.5, **options))
+    assert sum(learned) == 160 * 3 / 4, "half of the games are learned from one seat of two"
 
 
 # --- stable-baselines3 -----------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import BASELINES, Figures, strength, strengths
-from train.common.options import RunOptions, ScheduleOptions
+from train.common.options import CheckedOptions, RunOptions, ScheduleOptions
 from train.common.tables import results_table
 from train.common.timer import PhaseTimer
 
@@ -290,12 +290,12 @@ def variant_name(rules: BaseRules) -> str:
     return ", ".join([base, *(name.replace("_", " ") for name in changed_options(rules, rules_of(base)))])
 
 
-def provenance(module: str, arguments: RunOptions) -> dict[str, Any]:
+def provenance(module: str, arguments: CheckedOptions) -> dict[str, Any]:
     """Return command, arguments, machine and versions of a run as JSON."""
     return {
         "command": shlex.join(["python", "-m", module, *(a for a in sys.argv[1:] if a != "--resume")]),
         "arguments": dataclasses.asdict(arguments),
-        "machine": f"{platform.machine()}, {arguments.threads} thread(s)",
+        "machine": f"{platform.machine()}, {getattr(arguments, 'threads', 1)} thread(s)",
         "versions": {
             "python": platform.python_version(),
             "quincunx_env": __version__,
@@ -306,5 +306,5 @@ def provenance(module: str, arguments: RunOptions) -> dict[str, Any]:
 
 def write_json(path: Path, results: dict[str, Any]) -> None:
     """Write results as JSON, atomically."""
-    text = json.dumps(results, indent=2) + "\n"
+    text = json.dumps(results, indent=2, default=str) + "\n"
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
