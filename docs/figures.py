@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import quincunx_env.arena
-from docs import generalisation
+from docs import generalisation, play_network
 from docs.pictures import rules_in_pictures
 from quincunx_env import Rules, quincunx
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
@@ -24,7 +24,7 @@ from quincunx_env.policies import registered_policies
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.registry import make_observer
 from quincunx_env.utils.markdown import markdown_table
-from tests.clients.clients import FLAT, MASKABLE_PPO, MASKED, SOLITAIRE_VEC_ENV, TIANSHOU_MASKED, TORCHRL_PPO
+from tests.clients.clients import MASKED, PLAY_POLICY, TIANSHOU_MASKED, TORCHRL_PPO
 from train.common.tables import VARIANTS, percent
 from train.td_lambda.results import RESULTS, minutes, reached, seeds, stored_runs
 from train.td_lambda.settings import SETTINGS
@@ -159,10 +159,10 @@ def settings() -> str:
     return markdown_table(("command", "plays", "environment steps", "processor time", "result"), rows)
 
 
-def program(text: str, env: str, end: str = "assert ") -> str:
-    """Return a program of tests/clients up to a word, with an id."""
-    shown = text.removeprefix("\nimport sys\n\n").partition(end)[0]
-    shown = shown.replace("sys.argv[1]", f'"quincunx_env:{env}"').replace("int(sys.argv[2])", "300_000")
+def program(text: str, env: str) -> str:
+    """Return a program of tests/clients up to its assertion, with an environment."""
+    shown = text.replace("import sys\n", "", 1).strip().partition("assert ")[0]
+    shown = shown.replace("sys.argv[1]", f'"{env}"').replace("int(sys.argv[2])", "300_000")
     return f"```python\n{shown}```\n"
 
 
@@ -177,10 +177,10 @@ FIGURES: dict[str, Callable[[], str]] = {
     "benchmark": benchmark_baselines,
     "generalisation": generalisation.table,
     "learners": learners,
-    "program-sb3": partial(program, SOLITAIRE_VEC_ENV, ""),
-    "program-sb3-id": partial(program, MASKABLE_PPO, FLAT, end="model = "),
-    "program-tianshou": partial(program, TIANSHOU_MASKED, MASKED),
-    "program-torchrl": partial(program, TORCHRL_PPO, MASKED),
+    "play-network": play_network.network,
+    "program-sb3": partial(program, PLAY_POLICY, "SolitaireVecEnv"),
+    "program-tianshou": partial(program, TIANSHOU_MASKED, f"quincunx_env:{MASKED}"),
+    "program-torchrl": partial(program, TORCHRL_PPO, f"quincunx_env:{MASKED}"),
     "quick-start-script": quick_start_script,
     "rules": rules,
     "settings": settings,

@@ -207,7 +207,7 @@ class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  #
     """An RLModule for PPO around a policy-value network.
 
     Illegal actions have probability 0. Subclasses return the network in `make_network`. It maps observations float32
-    [B, size] to logits [B, actions] and values [B, 1].
+    [B, size] to logits [B, actions] and values [B] or [B, 1].
     """
 
     network: torch.nn.Module
@@ -226,7 +226,7 @@ class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  #
         illegal = observation["action_mask"] == 0
         return {
             Columns.ACTION_DIST_INPUTS: logits.masked_fill(illegal, FLOAT_MIN),
-            Columns.EMBEDDINGS: value[:, 0],  # RLlib passes it to `compute_values` in training
+            Columns.EMBEDDINGS: value.flatten(),  # RLlib passes it to `compute_values` in training
         }
 
     def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  #
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Any:
         """Return the values of the observations, float32 [B]; called by RLlib."""
-        return self.network(batch[Columns.OBS]["observations"])[1][:, 0] if embeddings is None else embeddings
+        return self.network(batch[Columns.OBS]["observations"])[1].flatten() if embeddings is None else embeddings
 
 
 register_env("quincunx-solitaire", SolitaireRLlibVectorEnv)

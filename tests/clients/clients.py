@@ -55,19 +55,57 @@ model.learn(steps)
 assert model.num_timesteps >= steps
 """
 
-SOLITAIRE_VEC_ENV = f"""
+PLAY_POLICY = """
+import copy
 import sys
 
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
+from torch import nn
 
-from quincunx_env.adapters.sb3 import SolitaireVecEnv
+from quincunx_agents.torch import sb3_agent
+from quincunx_env.adapters import sb3
+from train.recipes.play_network import PlayNetwork
 
-steps = int(sys.argv[2])
-games = SolitaireVecEnv(512, observation="vector", preview=True, actions="hand")
+name, steps = sys.argv[1], int(sys.argv[2])
+
+
+class Network(PlayNetwork):
+    def forward_actor(self, observation):
+        return self(observation)[0]
+
+    def forward_critic(self, observation):
+        return self(observation)[1]
+
+
+class PlayPolicy(MaskableActorCriticPolicy):
+    def _build(self, lr_schedule):
+        super()._build(lr_schedule)
+        self.mlp_extractor = Network(observer)
+        self.action_net = self.value_net = nn.Identity()
+        self.optimizer = self.optimizer_class(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)
+
+
+def add_snapshot(*_):
+    if pool and model.num_timesteps % 51_200 == 0:
+        pool.append(sb3_agent(copy.deepcopy(model.policy), observer))
+        games.env_method("set_pool", pool)
+    return True
+
+
+pool = ["greedy"] if name == "VsOpponentsVecEnv" else []
+options = {"pool": pool} if pool else {}
+games = getattr(sb3, name)(256, observation="vector", preview=True, actions="hand", **options)
+observer = games.get_attr("observer")[0]
 envs = VecNormalize(games, norm_obs=False, gamma=1.0)
-{LEARNER}"""
+settings = {"n_steps": 12, "batch_size": 256, "n_epochs": 2, "gamma": 1.0, "gae_lambda": 0.7}
+model = MaskablePPO(PlayPolicy, envs, learning_rate=LinearSchedule(0.002, 0.0, 1.0), seed=0, **settings)
+model.learn(steps, add_snapshot)
+agent = sb3_agent(model.policy, observer)
+assert model.num_timesteps >= steps
+"""
 
 MASKABLE_PPO = f"""
 import sys
@@ -133,9 +171,20 @@ from tensordict.nn import TensorDictModule
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, ReplayBuffer, SamplerWithoutReplacement
 from torchrl.envs import ActionMask, Compose, DTypeCastTransform, GymEnv, RewardScaling, SerialEnv, TransformedEnv
-from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOperator
+from torchrl.modules import MaskedCategorical, ProbabilisticActor
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
+
+from quincunx_env import Observer, Rules
+from train.recipes.play_network import PlayNetwork
+
+
+
+class Network(PlayNetwork):
+    def forward(self, observation):
+        logits, value = super().forward(observation.flatten(0, -2))
+        return logits.unflatten(0, observation.shape[:-1]), value.unflatten(0, observation.shape[:-1])[..., None]
+
 
 name, steps, batch = sys.argv[1], int(sys.argv[2]), 512
 env = TransformedEnv(
@@ -144,16 +193,15 @@ env = TransformedEnv(
         DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]), ActionMask(), RewardScaling(0.0, 0.02)
     ),
 )
-size, actions = env.observation_spec["observation"].shape[-1], env.action_spec.space.n
-network = [MLP(size, out, num_cells=[256, 256], activation_class=torch.nn.Tanh) for out in (actions, 1)]
+network = Network(Observer(Rules(), preview=True))
+critic = TensorDictModule(network, in_keys=["observation"], out_keys=["_", "state_value"])
 actor = ProbabilisticActor(
-    TensorDictModule(network[0], in_keys=["observation"], out_keys=["logits"]),
+    TensorDictModule(network, in_keys=["observation"], out_keys=["logits", "_"]),
     in_keys={"logits": "logits", "mask": "action_mask"},
     distribution_class=MaskedCategorical,
     return_log_prob=True,
 )
-critic = ValueOperator(network[1], in_keys=["observation"])
-advantage = GAE(gamma=1.0, lmbda=0.7, value_network=critic)
+advantage = GAE(gamma=1.0, lmbda=0.7, value_network=critic, deactivate_vmap=True)
 loss = ClipPPOLoss(actor, critic, entropy_coeff=0.0, critic_coeff=0.5, loss_critic_type="l2", normalize_advantage=True)
 optimizer = torch.optim.Adam(loss.parameters(), lr=2e-3)
 buffer = ReplayBuffer(storage=LazyTensorStorage(6 * batch), sampler=SamplerWithoutReplacement(), batch_size=batch)
@@ -427,7 +475,7 @@ assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else ag
 
 CLIENTS = (
     Client(
-        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the program above", "SolitaireVecEnv", 0, SOLITAIRE_VEC_ENV),
+        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the program above", "SolitaireVecEnv", 13, PLAY_POLICY),
         masked=True,
     ),
     Client(
@@ -453,7 +501,7 @@ CLIENTS = (
         masked=True,
     ),
     Client(
-        *("stable-baselines3", ("stable_baselines3",), "PPO, the settings above", FLAT, 0),
+        *("stable-baselines3", ("stable_baselines3",), "PPO, by id", FLAT, 0),
         MASKABLE_PPO.replace("sb3_contrib", "stable_baselines3").replace("MaskablePPO", "PPO"),
         learns=True,
     ),

@@ -25,7 +25,8 @@ from quincunx_env.adapters.rllib import SEED_STRIDE, CardGameMultiAgentEnv, Mask
 from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
-from quincunx_env.registry import make_rules, spec_of
+from quincunx_env.registry import make_observer, make_rules, spec_of
+from train.recipes.play_network import PlayNetwork
 
 SEED = 17
 RULES = multiplayer_rules(2)
@@ -282,6 +283,25 @@ def test_no_forward_pass_gives_an_illegal_action_a_positive_probability(players:
     values = module.compute_values(batch)
     assert values.shape == (len(legal),)
     torch.testing.assert_close(module.compute_values(batch, trained[Columns.EMBEDDINGS]), values)
+
+
+class PlayModule(MaskedPPOModule):
+    """The module on docs/libraries.md."""
+
+    def make_network(self) -> PlayNetwork:
+        """Score plays of the solitaire."""
+        return PlayNetwork(make_observer(Rules(), preview=True))
+
+
+def test_the_small_network_learns_by_place_of_the_hand() -> None:
+    config = solitaire_config(8, actions="hand").rl_module(rl_module_spec=RLModuleSpec(PlayModule))
+    config.training(train_batch_size_per_learner=96, minibatch_size=48, num_epochs=1)
+    algorithm = config.build_algo()
+    before = {name: weights.clone() for name, weights in algorithm.get_module().network.state_dict().items()}
+    algorithm.train()
+    after = algorithm.get_module().network.state_dict()
+    assert all(weights.isfinite().all() and (weights != before[name]).any() for name, weights in after.items())
+    algorithm.stop()
 
 
 def test_rllibs_own_masking_module_fits() -> None:

@@ -1,5 +1,6 @@
-"""The small network reads the vector by names: its points, its cards and the neighbours of its cells."""
+"""The small network reads the vector by names, and is a policy of MaskablePPO."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_env import Rules, make_observer, spiral  # noqa: E402
+from quincunx_env.arena import Deals, evaluate  # noqa: E402
 from quincunx_env.core.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.observation import PREVIEW_UNIT  # noqa: E402
 from quincunx_env.spiral.observation import PREVIEW_UNIT as SPIRAL_UNIT  # noqa: E402
+from tests.clients.clients import PLAY_POLICY  # noqa: E402
 from train.recipes.play_network import PlayNetwork  # noqa: E402
 
 RULES = [Rules(), Rules(num_players=2), Rules(num_players=3, start="open"), spiral.Rules()]
@@ -69,3 +72,32 @@ def test_games_do_not_affect_each_other() -> None:
         together, alone = network(seen), network(seen[3:4])
     for some, one in zip(together, alone, strict=True):
         torch.testing.assert_close(some[3:4], one, atol=1e-4, rtol=1e-4)
+
+
+def trained(environment: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The variables of the printed program after a short run with 8 games."""
+    pytest.importorskip("sb3_contrib")
+    monkeypatch.setattr(sys, "argv", ["", environment, "192"])
+    variables: dict[str, Any] = {"__name__": "program"}
+    exec(PLAY_POLICY.replace("256", "8").replace("51_200", "96"), variables)
+    return variables
+
+
+def test_the_program_trains_the_network_in_the_solitaire(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its games refuse illegal actions."""
+    variables = trained("SolitaireVecEnv", monkeypatch)
+    assert all(weights.isfinite().all() for weights in variables["model"].policy.parameters())
+    assert evaluate(variables["agent"], Deals(2, "validation")).scores.shape == (2,)
+    assert variables["pool"] == []
+
+
+def test_the_program_plays_against_its_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots do not learn any more."""
+    variables = trained("VsOpponentsVecEnv", monkeypatch)
+    greedy, *snapshots = variables["pool"]
+    assert greedy == "greedy"
+    assert [policy for (policy,) in variables["games"].envs.opponents.policies[1:]] == snapshots
+    observer = variables["observer"]
+    seen = vectors(observer, positions(observer))
+    first, second = (each.logits(seen) for each in snapshots)
+    assert (first != second).any()
