@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import Deals
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import policy_generator
 from quincunx_env.core.resample import resample
@@ -109,7 +109,7 @@ def assert_resample_consistent(
     return checked
 
 
-def assert_same_information_set(game: Game, seat: int, batch: Any) -> None:
+def assert_same_information_set(game: SomeGame, seat: int, batch: Any) -> None:
     """Assert that games are complete and look the same to a seat.
 
     In each of them the seat observes the same, byte by byte, and everything that all seats know is the same. The hands
@@ -155,14 +155,16 @@ def _require(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def _random_positions(rules: BaseRules, games: int, seed: int) -> Iterator[tuple[Game, list[int], np.random.Generator]]:
+def _random_positions(
+    rules: BaseRules, games: int, seed: int
+) -> Iterator[tuple[SomeGame, list[int], np.random.Generator]]:
     """Yield every third decision of random games.
 
     An item is the game, the actions so far, and the generator of the game.
     """
     for number in range(games):
         rng = policy_generator(seed, number)
-        game: Game = spec_of(rules).Game.from_seed(rules, seed, number)
+        game: SomeGame = spec_of(rules).Game.from_seed(rules, seed, number)
         mask, actions = make_observer(rules).mask, list[int]()
         while not game.over:
             if len(actions) % 3 == number % 3:
@@ -171,7 +173,7 @@ def _random_positions(rules: BaseRules, games: int, seed: int) -> Iterator[tuple
             game.step(actions[-1])
 
 
-def permute_hidden(game: Game, seat: int, rng: np.random.Generator) -> Deals:
+def permute_hidden(game: SomeGame, seat: int, rng: np.random.Generator) -> Deals:
     """Return deals of another game in a seat's information set.
 
     Cards hidden from the seat are permuted, and later rounds are shuffled. The actions so far are legal in the other

@@ -30,7 +30,7 @@ with needs_extra("openspiel", __name__):
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
@@ -410,7 +410,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         got[list(hand)] = rng.permutation(times)
         return got
 
-    def place(self, game: Game) -> None:
+    def place(self, game: SomeGame) -> None:
         """Set a new state to a game in progress. The history is unknown: cards count as dealt at the beginning."""
         self.game, self.due, self.chosen, self.waiting, round = game, (), (), -1, game.round
         self._begin_round()

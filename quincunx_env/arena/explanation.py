@@ -3,13 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
 
 
-def explain(policy: Agent | str, game: Game, *, seed: int = 0) -> npt.NDArray[np.float64]:
+def explain(policy: Agent | str, game: SomeGame, *, seed: int = 0) -> npt.NDArray[np.float64]:
     """Return a policy's values of the plays of the seat to move.
 
     The policy estimates them from the observation of this seat.

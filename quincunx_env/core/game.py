@@ -286,4 +286,4 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
             setattr(self, name, value)
 
 
-Game = BaseGame[Any, Any]  # a game of any kind
+SomeGame = BaseGame[Any, Any]  # a game of any kind; `quincunx_env.Game` is the engine of Quincunx

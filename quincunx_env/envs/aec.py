@@ -13,7 +13,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.observation import Mask, Vector
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
 from quincunx_env.envs.codec import make_codecs, one_rules
@@ -25,7 +25,7 @@ from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
 
 
-class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
+class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
     """A game for several players.
 
     ## Agents

@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import as_array, as_integer
 from quincunx_env.core.observation import Mask, Observation, ordered_dict
 from quincunx_env.core.rules import BaseRules, SeveralRules
@@ -95,15 +95,15 @@ class Codec:
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def observe(self, game: Game, seat: int = 0) -> Observation:
+    def observe(self, game: SomeGame, seat: int = 0) -> Observation:
         """Return the observation of a seat of a game."""
         return self.observer.vector(game, seat, self.by_place) if self._encoder else self.observer.observe(game, seat)
 
-    def mask(self, game: Game) -> Mask:
+    def mask(self, game: SomeGame) -> Mask:
         """Return the mask of the seat to move, int8 [num_actions]."""
         return self.observer.place_mask(game) if self.by_place else self.observer.mask(game)
 
-    def decode_action(self, action: Any, game: Game) -> int:
+    def decode_action(self, action: Any, game: SomeGame) -> int:
         """Return the engine's number of an action in a game.
 
         With ``illegal="next"`` the next legal action takes the place of an illegal one.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed, draw
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.generator import drawn_seed
 from quincunx_env.registry import spec_of
@@ -28,7 +28,7 @@ def parse_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | 
     return [cls.parse(each) if isinstance(each, str) else each for each in several]
 
 
-def given_game(rules: BaseRules, deals: BaseDeal | str | Sequence[BaseDeal | str] | None) -> Game | None:
+def given_game(rules: BaseRules, deals: BaseDeal | str | Sequence[BaseDeal | str] | None) -> SomeGame | None:
     """Return a new game of given deals, one for each round.
 
     The result is None without deals.
@@ -56,7 +56,7 @@ class DealSequence:
     resets: int = -1
     given: bool = False
 
-    def deal(self, rules: Any, seed: int | None, given: Game | None) -> Any:
+    def deal(self, rules: Any, seed: int | None, given: SomeGame | None) -> Any:
         """Return the next game.
 
         Args:

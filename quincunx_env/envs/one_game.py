@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from quincunx_env.core.arrays import Bools, Frame
 from quincunx_env.core.batch_state import check_limits, state_arrays
 from quincunx_env.core.deal import MAX_SEED, check_deals, check_seed
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import BaseRules, SeveralRules
@@ -23,7 +23,7 @@ from quincunx_env.envs.renderer import Renderer
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.notebook import shown_as
 
-AnyGame = TypeVar("AnyGame", bound=Game)
+AnyGame = TypeVar("AnyGame", bound=SomeGame)
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
 """Metadata of the environments of one game."""
@@ -218,7 +218,7 @@ def check_snapshot(state: Any, rules: BaseRules | SeveralRules, *names: str) -> 
         raise ValueError(f"the deals of the snapshot are not a sequence of deals: {deals!r}")
 
 
-def _check_limits(game: Game) -> None:
+def _check_limits(game: SomeGame) -> None:
     """Check types, shapes and limits of the attributes of a game.
 
     `state_array` declares them for a batch.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from quincunx_env.core.arrays import Frame
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 
 
 class Renderer:
@@ -21,7 +21,7 @@ class Renderer:
         self.fps = fps
         self._window: Any = None
 
-    def render(self, game: Game) -> str | Frame | None:
+    def render(self, game: SomeGame) -> str | Frame | None:
         """Return text or a picture; with ``"human"`` show the game."""
         from quincunx_env import render
 
@@ -33,12 +33,12 @@ class Renderer:
             self._show(game, wait=False)
         return None
 
-    def moved(self, game: Game) -> None:
+    def moved(self, game: SomeGame) -> None:
         """Update the window after a step; does nothing in other modes."""
         if self.mode == "human":
             self._show(game, wait=True)
 
-    def _show(self, game: Game, wait: bool) -> None:
+    def _show(self, game: SomeGame, wait: bool) -> None:
         if self._window is None:
             from quincunx_env import render
 

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from quincunx_env.core.arrays import Bools, Frame
 from quincunx_env.core.deal import MAX_SEED
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import several_rules
@@ -164,7 +164,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
             return None
         return tuple((shown[row % len(shown)] or ())[row // len(shown)] for row in range(self.num_envs))
 
-    def to_game(self, row: int) -> Game:
+    def to_game(self, row: int) -> SomeGame:
         """Copy a row's game into a plain `Game`; see `GamesVectorEnv.to_game`."""
         row = check_integer("row", row, 0, self.num_envs - 1)
         return self.envs[row % len(self.envs)].to_game(row // len(self.envs))

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import SeveralRules
@@ -59,7 +59,7 @@ _OPTIONS = options_of(VsOpponentsEnv, without=_FIXED) + tuple(
 _OPTIONAL = ("opponents", "pool", "rules")  # None by default
 
 
-class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
+class TextEnv(OneGame[SomeGame], GymnasiumEnv, gymnasium.Env[str, str]):
     """One seat of a game as text, alone or against policies.
 
     ## Description

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from quincunx_env.core.arrays import Bools, Frame, Ints
 from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation, ordered_dict
 from quincunx_env.envs.codec import Batch, Codec, Info
@@ -386,7 +386,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         return gallery(map(self.to_game, range(self.num_envs)[:SHOWN])) if self._has_reset else None
 
-    def to_game(self, row: int) -> Game:
+    def to_game(self, row: int) -> SomeGame:
         """Copy a row's game into a game of the plain engine.
 
         Raises:
@@ -394,7 +394,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """
         if not self._has_reset:
             raise ResetNeeded("no games are in progress: call reset() first")
-        game: Game = self.batch.to_game(row)
+        game: SomeGame = self.batch.to_game(row)
         return game
 
     # --- State -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.arrays import Bools, Floats, Ints
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.policy import Agent
@@ -252,7 +252,7 @@ _VECTOR_ALONE = ("num_envs", "autoreset_mode", "copy", "render_mode", "given_dea
 _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=_VECTOR_ALONE)
 
 
-class VsOpponentsEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
+class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
     With a list of rules each game draws its own by its seed; ``options={"rules": rules}`` chooses them. A given deal

@@ -11,7 +11,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.quincunx.scoring import RATINGS
 from quincunx_env.registry import spec_of
 
@@ -27,7 +27,7 @@ class Ending(NamedTuple):
     """Further lines: the round, the points lost for cards left in hand."""
 
 
-def ending(game: Game, names: Sequence[str] = (), you: int | None = None) -> Ending | None:
+def ending(game: SomeGame, names: Sequence[str] = (), you: int | None = None) -> Ending | None:
     """Describe the end of a game.
 
     Args:
@@ -58,7 +58,7 @@ def ending(game: Game, names: Sequence[str] = (), you: int | None = None) -> End
     return Ending(points, _sentence(headline), notes)
 
 
-def _result(game: Game, names: Sequence[str], you: int | None) -> str:
+def _result(game: SomeGame, names: Sequence[str], you: int | None) -> str:
     """Say who wins, and by how much."""
     winners, best = game.winners, max(game.totals)
     players = " and ".join(_player(names, seat, you) for seat in sorted(winners, key=lambda seat: seat != you))

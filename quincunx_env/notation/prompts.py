@@ -29,7 +29,7 @@ from dataclasses import replace
 from math import isqrt
 from typing import NamedTuple
 
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.notation.text import parse_action
 from quincunx_env.registry import spec_of
 
@@ -50,7 +50,7 @@ def with_names(text: str, names: Sequence[str]) -> str:
     return _SEATS.sub(named, text)
 
 
-def prompt(game: Game, seat: int, names: Sequence[str], top: str) -> str:
+def prompt(game: SomeGame, seat: int, names: Sequence[str], top: str) -> str:
     """Return a prompt for a seat. ``top`` comes first, then the position as it knows it, and how to write an action."""
     spec = spec_of(game.rules)
     scene, notation = spec.scene(game, seat), spec.notation
@@ -161,7 +161,7 @@ def _in_one_line(found: re.Match[str]) -> str:
     return " ".join(" ".join(f"{key} {value}" for key, value in action).split())
 
 
-def read_action(game: Game, text: str) -> int:
+def read_action(game: SomeGame, text: str) -> int:
     """Return the legal action that the answer in a text denotes.
 
     Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer is the content of the last

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from quincunx_env.core.deal import BaseDeal, Deals, Domain
-from quincunx_env.core.game import Game, IllegalAction, as_action
+from quincunx_env.core.game import IllegalAction, SomeGame, as_action
 from quincunx_env.core.integers import as_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
@@ -165,7 +165,7 @@ class Record:
         """The deal of each round."""
         return _start(self.rules, self.dealt).deals
 
-    def game(self, actions: int | None = None) -> Game:
+    def game(self, actions: int | None = None) -> SomeGame:
         """Return the game after the first ``actions`` actions.
 
         By default it is the game after all of them. Numbers work as in a slice: with -1 the last action is left out,
@@ -176,7 +176,7 @@ class Record:
             game.step(action)
         return game
 
-    def shown(self, actions: int) -> Game:
+    def shown(self, actions: int) -> SomeGame:
         """Return the position to show after the first ``actions`` actions.
 
         After the last play of a round it is the end of that round, not the next deal.
@@ -187,7 +187,7 @@ class Record:
             game.step(self.actions[actions - 1])
         return game
 
-    def replay(self) -> Iterator[tuple[RecordedAction, Game]]:
+    def replay(self) -> Iterator[tuple[RecordedAction, SomeGame]]:
         """Yield the actions, each with the game after it. All items share one game object."""
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
@@ -264,7 +264,7 @@ class Record:
             raise RecordError(f"{path}: {error}") from error
 
 
-def apply_action(game: Game, number: int, action: int, explain: bool = False) -> RecordedAction:
+def apply_action(game: SomeGame, number: int, action: int, explain: bool = False) -> RecordedAction:
     """Take an action in a game and return it with its result.
 
     Args:
@@ -289,7 +289,7 @@ def apply_action(game: Game, number: int, action: int, explain: bool = False) ->
     return RecordedAction(number, round, seat, action, print_action(game, action), scores, gains, penalties)
 
 
-def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
+def _apply_action(game: SomeGame, number: int, action: int) -> RecordedAction:
     """Do as `apply_action`, but raise `RecordError` for an illegal action."""
     try:
         return apply_action(game, number, action)
@@ -302,7 +302,7 @@ def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
         raise RecordError(f"play {number}, {text}, breaks the rules: {error}; {legal}") from error
 
 
-def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
+def _start(rules: BaseRules, dealt: Seeded | Deals) -> SomeGame:
     """Return the game before its first play."""
     cls: Any = spec_of(rules).Game
     try:
@@ -434,7 +434,7 @@ def _read_option(text: str, default: bool | int | str) -> bool | int | str:
     return int(text) if isinstance(default, int) and text.isdecimal() else text
 
 
-def _read_action(line: _Line, game: Game, number: int) -> int:
+def _read_action(line: _Line, game: SomeGame, number: int) -> int:
     """Apply the action of a line to a game, and return it. The line is checked against the result."""
     match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
     if not match:

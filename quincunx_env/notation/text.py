@@ -29,7 +29,7 @@ quincunx_env.core.game.IllegalAction: 9LK cannot be played at (0, 3): it is not 
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.registry import spec_of
 
@@ -52,7 +52,7 @@ class PlayScore(NamedTuple):
         return f"{self.points:+}" + (f" ({', '.join(parts + draws)})" if parts or draws else "")
 
 
-def play_score(game: Game, action: int) -> PlayScore | None:
+def play_score(game: SomeGame, action: int) -> PlayScore | None:
     """Return the immediate score of an action.
 
     It is the true score of the play, also if the action is an announcement.
@@ -71,7 +71,7 @@ def play_score(game: Game, action: int) -> PlayScore | None:
     return _play_score(spec.candidate(game, *spec.notation.decode_play(game, action)))
 
 
-def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
+def to_text(game: SomeGame, seat: int | None = None, legal: bool = False) -> str:
     """Return a position as text: grid, hands, scores, last play.
 
     The play has its score.
@@ -94,7 +94,7 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
     return "\n".join(lines)
 
 
-def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
+def to_json(game: SomeGame, seat: int | None = None, legal: bool = False) -> Json:
     """Convert a position to plain data for ``json.dumps``.
 
     The keys are the same for all positions of a game. A card is its name, a cell a list of row and column from the top
@@ -164,7 +164,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     return position
 
 
-def print_action(game: Game, action: int) -> str:
+def print_action(game: SomeGame, action: int) -> str:
     """Return the text of an engine action, legal or not.
 
     Examples are ``2MK (1, 3)``, in the spiral game ``9H``, and ``announce 12``.
@@ -175,7 +175,7 @@ def print_action(game: Game, action: int) -> str:
     return spec_of(game.rules).notation.print_action(game.rules, action)
 
 
-def parse_action(game: Game, text: str) -> int:
+def parse_action(game: SomeGame, text: str) -> int:
     """Parse a legal action; the inverse of `print_action`.
 
     Parentheses, the comma and the word ``announce`` are optional.
@@ -195,7 +195,7 @@ def _play_score(play: ScoredPlay) -> PlayScore | None:
     return PlayScore(play.points, play.draws, {name: points for name, points in parts.items() if points})
 
 
-def _previous_round(game: Game, seat: int | None) -> Json | None:
+def _previous_round(game: SomeGame, seat: int | None) -> Json | None:
     ended = game.previous_round
     if ended is None:
         return None
@@ -204,5 +204,5 @@ def _previous_round(game: Game, seat: int | None) -> Json | None:
     return {"round": ended.round, "scores": [*ended.scores], "hands": hands, "penalties": [*ended.penalties]}
 
 
-def _action(game: Game, action: int, scores: PlayScore | None) -> Json:
+def _action(game: SomeGame, action: int, scores: PlayScore | None) -> Json:
     return {"action": print_action(game, action), "number": action, "score": scores and scores._asdict()}

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from quincunx_env.arena.benchmark import TASKS
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record
@@ -58,7 +58,7 @@ def your_seat(names: Sequence[str]) -> int | None:
     return humans[0] if len(humans) == 1 else None
 
 
-def points_of(game: Game, seat: int) -> int | None:
+def points_of(game: SomeGame, seat: int) -> int | None:
     """Return the points of a seat at the end. A lost solitaire and an unfinished game have None."""
     if not game.decided or (game.rules.num_players == 1 and spec_of(game.rules).notation.public_state(game)["lost"]):
         return None

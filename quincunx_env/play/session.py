@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.deal import Deals
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import ScoredPlay
@@ -223,7 +223,7 @@ class Session:
         self._observer = make_observer(rules, preview=True)
         self.turns: list[RecordedAction] = []
         self.uncounted: tuple[str, ...] = ()
-        self.game: Game = self.record.game()
+        self.game: SomeGame = self.record.game()
 
     @classmethod
     def resume(
@@ -359,7 +359,7 @@ class Session:
             return iter(sorted(hints, key=_by_points))
         return self._ranked(self._adviser, self.game.copy(), len(self.turns), plays)
 
-    def _ranked(self, policy: Policy, game: Game, number: int, plays: Mapping[int, ScoredPlay]) -> Iterator[Hint]:
+    def _ranked(self, policy: Policy, game: SomeGame, number: int, plays: Mapping[int, ScoredPlay]) -> Iterator[Hint]:
         groups = {action: group for group in _groups(plays) for action in group}
         mask = self._observer.mask(game).astype(bool)
         while mask.any():
@@ -372,7 +372,7 @@ class Session:
                 return  # an announcement
             mask[group] = False
 
-    def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
+    def _ask(self, policy: Policy, game: SomeGame, number: int, mask: npt.NDArray[np.bool_]) -> int:
         """Return a policy's action after ``number`` actions. It is one of the actions of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([0, game.mover, number])
@@ -405,7 +405,7 @@ def _by_points(play: Hint) -> tuple[int, int]:
     return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
 
 
-def _scored_plays(game: Game, card: int | None = None) -> dict[int, ScoredPlay]:
+def _scored_plays(game: SomeGame, card: int | None = None) -> dict[int, ScoredPlay]:
     """Return the legal plays by action, with the parts of their scores. With ``card`` only the plays of this card."""
     spec = spec_of(game.rules)
     places = {action: spec.notation.decode_play(game, action) for action in spec.notation.legal_plays(game)}
@@ -421,7 +421,7 @@ def _groups(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
     return [*groups.values()]
 
 
-def _hint(game: Game, plays: Mapping[int, ScoredPlay], action: int, group: Sequence[int]) -> Hint:
+def _hint(game: SomeGame, plays: Mapping[int, ScoredPlay], action: int, group: Sequence[int]) -> Hint:
     score = play_score(game, action) if action in plays else None
     return Hint(
         action, print_action(game, action), score, tuple(plays[other].cell for other in group if other != action)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
 from quincunx_env.core.arrays import Frame
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
 
 
 def to_svg(
-    game: Game,
+    game: SomeGame,
     seat: int | None = None,
     *,
     play: tuple[int, int] | None = None,
@@ -100,7 +100,7 @@ def to_svg(
 
 
 def _by_cell(
-    game: Game, values: Mapping[int, float] | npt.ArrayLike | None
+    game: SomeGame, values: Mapping[int, float] | npt.ArrayLike | None
 ) -> tuple[dict[int, float], dict[int, int] | None]:
     """Return values by cell, and their cards if these are given."""
     if isinstance(values, Mapping):
@@ -114,7 +114,7 @@ def _by_cell(
     return dict(enumerate(table.reshape(game.rules.num_cells).tolist())), None
 
 
-def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Frame:
+def frame(game: SomeGame, seat: int | None = None, **options: Unpack[Options]) -> Frame:
     """Rasterise the picture that `to_svg` draws from the same arguments.
 
     No display is needed.
@@ -133,7 +133,7 @@ def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Fr
     return rasterise(drawn)
 
 
-def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpack[Options]) -> None:
+def save(path: Path | str, game: SomeGame, seat: int | None = None, **options: Unpack[Options]) -> None:
     """Write the picture that `to_svg` draws to a file.
 
     Args:
@@ -160,7 +160,7 @@ def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpac
     write_atomically(path, lambda unfinished: unfinished.write_bytes(content))
 
 
-def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> str:
+def text(game: SomeGame, seat: int | None = None, *, colour: bool | None = None) -> str:
     """Describe a game as text. ``colour=True`` colours the suits; by default `in_colour` decides."""
     return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import singledispatch
 
 from quincunx_env.core.deal import BaseDeal
-from quincunx_env.core.game import BaseGame, Game
+from quincunx_env.core.game import BaseGame, SomeGame
 from quincunx_env.notation.record import Record
 from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.render import to_svg
@@ -20,7 +20,7 @@ def picture_of(shown: object) -> str | None:
 
 
 @picture_of.register(BaseGame)
-def _(shown: Game) -> str:
+def _(shown: SomeGame) -> str:
     return to_svg(shown)
 
 
@@ -43,7 +43,7 @@ def player_of(record: Record) -> str:
     return embedded(replay_page([record]))
 
 
-def gallery(games: Iterable[Game]) -> str:
+def gallery(games: Iterable[SomeGame]) -> str:
     """Draw the grids of games side by side, as HTML for notebooks. The points stand below each."""
     figures = []
     for game in games:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.scene import Scene
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, Seeded
@@ -35,7 +35,7 @@ from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
 from quincunx_env.render.words import minus, pieces_of
 
-Values = Callable[[Game], npt.ArrayLike]
+Values = Callable[[SomeGame], npt.ArrayLike]
 """Function that values the plays of the seat to move, [cards, cells], NaN for none, as `quincunx_env.arena.explain`."""
 
 _SMALL, _LARGE = 150, 450
@@ -221,14 +221,14 @@ def _to_you(text: str, you: int) -> str:
     return re.sub(rf"\bseat {you}\b", "You", text)
 
 
-def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:
+def _table(values: npt.ArrayLike, game: SomeGame) -> npt.NDArray[np.float64]:
     table, shape = np.asarray(values, np.float64), (game.rules.num_cards, game.rules.num_cells)
     if table.shape != shape:
         raise ValueError(f"values must have the shape [cards, cells], {list(shape)}, got {list(table.shape)}")
     return table
 
 
-def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:
+def _thoughts(game: SomeGame, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:
     """Name the plays of the highest values. The value of the play that follows comes after them."""
     notation = spec_of(game.rules).notation
     plays = {action: table[notation.decode_play(game, action)] for action in notation.legal_plays(game)}

@@ -2,7 +2,7 @@
 
 import pygame
 
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.render import frame
 from quincunx_env.render.layout import HEIGHT, WIDTH
 from quincunx_env.render.svg import MIN_SCALE
@@ -17,7 +17,7 @@ class Window:
         self.closed = False
         self._clock = pygame.time.Clock()
 
-    def show(self, game: Game, wait: bool = True) -> None:
+    def show(self, game: SomeGame, wait: bool = True) -> None:
         """Show a game with all hands.
 
         Args:

@@ -3,7 +3,7 @@
 import pytest
 
 from quincunx_env import spiral
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Seeded
@@ -14,7 +14,7 @@ from quincunx_env.quincunx.scoring import RATINGS
 NAMES = ("", "greedy", "b", "c")
 
 
-def finished(rules: BaseRules, totals: list[int] | None = None) -> Game:
+def finished(rules: BaseRules, totals: list[int] | None = None) -> SomeGame:
     """A game that greedy has played to its end, with other totals if some are given."""
     session = Session(rules, ["greedy"] * rules.num_players, Seeded(7))
     while not session.game.over:

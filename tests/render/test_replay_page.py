@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import Record, Rules
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.notation.record import Seeded
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
@@ -41,7 +41,7 @@ def picture(data: Any, groups: list[int]) -> str:
     return "\n".join(data["lines"][line] for group in groups for line in data["groups"][group])
 
 
-def greedy_values(game: Game) -> npt.NDArray[np.float64]:
+def greedy_values(game: SomeGame) -> npt.NDArray[np.float64]:
     """Points of each play; none for cards of a low number."""
     spec, table = spec_of(game.rules), np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
     for action in spec.notation.legal_plays(game):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from quincunx_env import Record
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.notation.ending import ending
 from quincunx_env.render.replay_page import embedded, replay_page
 from quincunx_env.render.words import minus
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.web
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
 
 
-def values(game: Game) -> npt.NDArray[np.float64]:
+def values(game: SomeGame) -> npt.NDArray[np.float64]:
     """A number for every play."""
     return np.arange(game.rules.num_cards * game.rules.num_cells).reshape(game.rules.num_cards, -1) / 7
 

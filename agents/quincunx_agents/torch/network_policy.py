@@ -8,7 +8,7 @@ from torch import Tensor
 
 from quincunx_agents.afterstates import Bools, Floats
 from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.registry import spec_of
 
@@ -29,7 +29,7 @@ class NetworkPolicy(GreedyPolicy):
         self.observer = observer
         self.encoder = observer.encoder(by_place)
 
-    def probabilities(self, game: Game) -> Floats:
+    def probabilities(self, game: SomeGame) -> Floats:
         """Return the mover's probability of each play, in percent.
 
         A heat map shows the best card of each cell: ``render.to_svg(game, values=agent.probabilities(game))``.

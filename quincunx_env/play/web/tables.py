@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import RLock, Thread
 from typing import NamedTuple
 
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError
@@ -124,7 +124,7 @@ class Table:
         return None if self.lesson else day_of(self.session.record)
 
     @property
-    def game(self) -> Game:
+    def game(self) -> SomeGame:
         """The position that is shown."""
         return self.session.record.shown(len(self.session.turns)) if self.paused else self.session.game
 
