@@ -26,7 +26,7 @@ from quincunx_env.registry import make_observer
 from quincunx_env.utils.markdown import markdown_table
 from tests.clients.clients import MASKED, PLAY_POLICY, TIANSHOU_MASKED, TORCHRL_PPO
 from train.common.tables import VARIANTS, percent
-from train.td_lambda.results import RESULTS, minutes, reached, seeds, stored_runs
+from train.td_lambda.results import RESULTS, by_variant, minutes, seeds, stored_runs
 from train.td_lambda.settings import SETTINGS
 
 HERE = Path(__file__).parent
@@ -134,10 +134,11 @@ def learners() -> str:
     for folder in sorted(path for path in RESULTS.iterdir() if path.is_dir()):
         runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
         if runs[0]["benchmark"].keys() <= TASKS.keys():
-            command = re.sub(r" --(no-progress|(seed|name) \S+)", "", runs[0]["command"])
+            command = re.sub(r" --(no-progress|(seed|name|workers) \S+)", "", runs[0]["command"])
             steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
-            rows.append((f"`{command}`", str(len(runs)), f"{steps:,.0f}", f"{time:.1f} min", reached(runs)))
-    return markdown_table(("command", "seeds", "environment steps", "processor time", "score"), rows)
+            row = (f"`{command}`", str(len(runs)), f"{steps:,.0f}", f"{time:.1f} min")
+            rows += [(*row, f"`{task}`", text) for task, text in by_variant(runs).items()]
+    return markdown_table(("command", "seeds", "environment steps", "processor time", "task", "score"), rows)
 
 
 def rules() -> str:
@@ -151,11 +152,19 @@ def settings() -> str:
     rows = []
     for name, setting in SETTINGS.items():
         runs = stored_runs(name)
-        cost, results = ("", ""), "not run again"
+        cost, results = ("", ""), {"": "not run again"}
         if runs:
             steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
-            cost, results = (f"{steps:,.0f}", f"{time:.1f} min"), f"{reached(runs)}; {seeds(runs)}"
-        rows.append((f"`python -m train.td_lambda {name}`", setting.plays, *cost, results))
+            cost, results = (f"{steps:,.0f}", f"{time:.1f} min"), by_variant(runs)
+        rows += [
+            (
+                f"`python -m train.td_lambda {name}`",
+                setting.plays if len(results) == 1 else VARIANTS[variant],
+                *cost,
+                f"{text}; {seeds(runs)}" if runs else text,
+            )
+            for variant, text in results.items()
+        ]
     return markdown_table(("command", "plays", "environment steps", "processor time", "result"), rows)
 
 

@@ -65,7 +65,7 @@ def test_learners_are_the_stored_runs_of_tasks(tmp_path: Path, monkeypatch: pyte
         (tmp_path / folder / f"{seed}.json").write_text(json.dumps(run))
     monkeypatch.setattr(figures, "RESULTS", tmp_path)
     assert figures.learners().splitlines()[2:] == [
-        "| `python -m train.ppo --policy mlp` | 2 | 500 | 1.0 min | 132.0 (106.6 to 157.4) |"
+        "| `python -m train.ppo --policy mlp` | 2 | 500 | 1.0 min | `solitaire` | 132.0 (106.6 to 157.4) |"
     ]
 
 

@@ -56,17 +56,23 @@ def seeds(runs: Sequence[Facts]) -> str:
 
 
 def reached(runs: Sequence[Facts]) -> str:
-    """Return the results of a setting's runs as text, in each variant. Intervals are over deals or over runs."""
-    texts = []
-    for variant in (variants := [*runs[0]["benchmark"]]):
+    """Return the results of a setting's runs as text; see `by_variant`."""
+    if len(texts := by_variant(runs)) == 1:
+        return next(iter(texts.values()))
+    return ", ".join(f"{VARIANTS[variant]} {text}" for variant, text in texts.items())
+
+
+def by_variant(runs: Sequence[Facts]) -> dict[str, str]:
+    """Return the results of a setting's runs as text, by variant. Intervals are over deals or over runs."""
+    texts = {}
+    for variant in runs[0]["benchmark"]:
         found = [run["benchmark"][variant] for run in runs]
         name, scale, unit = ("mean", 1, "") if "mean" in found[0] else ("win_rate", 100, " %")
         figures = [scale * each[name] for each in found]
         estimate = Estimate(*(scale * found[0][f"{name}{end}"] for end in ("", "_low", "_high")))
         estimate = Estimate.of_mean(np.array(figures)) if len(found) > 1 else estimate
-        text = f"{estimate.value:.1f} ({estimate.low:.1f} to {estimate.high:.1f}){unit}"
-        texts.append(text if len(variants) == 1 else f"{VARIANTS[variant]} {text}")
-    return ", ".join(texts)
+        texts[variant] = f"{estimate.value:.1f} ({estimate.low:.1f} to {estimate.high:.1f}){unit}"
+    return texts
 
 
 def listing() -> str:
