@@ -16,6 +16,8 @@ import numpy as np
 import quincunx_env.arena
 from docs import generalisation, play_network
 from docs.pictures import rules_in_pictures
+from quincunx_agents.agent_specs import rules_of
+from quincunx_agents.networks.value import WEIGHTS
 from quincunx_env import Rules, quincunx
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.arena.statistics import Estimate
@@ -57,6 +59,13 @@ def quick_start_script() -> str:
     """Return the script of the quick start."""
     return f"```python\n{QUICK_START.read_text(encoding='utf-8')}```\n"
 
+
+LEARNED_IN = {
+    "2-corners": "two-players",
+    **{"3-corners": "three-four-players", "4-corners": "three-four-players"},
+    "spiral": "spiral",
+}
+"""The setting of `train.td_lambda` in which a variant of self-play is learned."""
 
 TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 """Rules of the tasks of the benchmark, by name."""
@@ -133,8 +142,8 @@ def learners() -> str:
     rows = []
     for folder in sorted(path for path in RESULTS.iterdir() if path.is_dir()):
         runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-        if runs[0]["benchmark"].keys() <= TASKS.keys():
-            command = re.sub(r" --(no-progress|(seed|name|workers) \S+)", "", runs[0]["command"])
+        if all(name in TASKS and TASKS[name].rules == rules_of(name) for name in runs[0]["benchmark"]):
+            command = re.sub(r" --(no-progress|(seed|name|workers|deals|domain|out) \S+)", "", runs[0]["command"])
             steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
             row = (f"`{command}`", str(len(runs)), f"{steps:,.0f}", f"{time:.1f} min")
             rows += [(*row, f"`{task}`", text) for task, text in by_variant(runs).items()]
@@ -168,6 +177,22 @@ def settings() -> str:
     return markdown_table(("command", "plays", "environment steps", "processor time", "result"), rows)
 
 
+def self_play() -> str:
+    """List results of self-play, TD(lambda) and the package by variant."""
+    rows = []
+    for variant, setting in LEARNED_IN.items():
+        learners = {"`self_play`": sorted((RESULTS / f"self-play-{variant}").glob("*.json"))}
+        learners[f"`td_lambda {setting}`"] = sorted((RESULTS / setting).glob("*.json"))
+        learners[f"network `{setting}`"] = [WEIGHTS / f"{setting}.json"]
+        for learner, paths in learners.items():
+            if runs := [json.loads(path.read_text(encoding="utf-8")) for path in paths]:
+                steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
+                margin = np.mean([run["benchmark"][variant]["margin"] for run in runs])
+                cells = f"{steps:,.0f}", f"{time:.1f} min", by_variant(runs)[variant], f"{margin:+z.1f}"
+                rows.append((VARIANTS[variant], learner, *cells))
+    return markdown_table(("game", "learner", "environment steps", "processor time", "wins", "margin"), rows)
+
+
 def program(text: str, env: str) -> str:
     """Return a program of tests/clients up to its assertion, with an environment."""
     shown = text.replace("import sys\n", "", 1).strip().partition("assert ")[0]
@@ -192,6 +217,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "program-torchrl": partial(program, TORCHRL_PPO, f"quincunx_env:{MASKED}"),
     "quick-start-script": quick_start_script,
     "rules": rules,
+    "self-play": self_play,
     "settings": settings,
     "tasks": tasks,
     **{name: observer.table for name, observer in OBSERVATIONS.items()},

@@ -31,7 +31,7 @@ from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.arena import Deals
 from quincunx_env.envs.batched import BatchedGames
 from train.common.evaluation import Figures, strength
-from train.common.options import DEALS_APART, BatchSize, Count, NumDeals, Positive, PPOOptions, Seed, Share, run_script
+from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script
 from train.common.run import provenance, write_json
 from train.recipes.play_network import PlayNetwork
 
@@ -42,21 +42,23 @@ class Arguments(PPOOptions):
 
     variant: tyro.conf.Positional[Literal["2-corners", "2-open", "3-corners", "4-corners", "spiral"]] = "2-corners"
     """players and start; spiral: one deal of the spiral game"""
-    total_steps: Count = 400_000
+    total_steps: Count = 300_000
     """environment steps of all games together: the decisions of all seats"""
     seed: Seed = 0
     """seed of the deals, the initial weights and the exploration"""
-    num_envs: Count = 128
+    num_envs: Count = 256
     """games side by side; a rollout is one game of each"""
+    past: Share = 0.1
+    """share of the games with a past self"""
     rollout: tyro.conf.Suppress[tyro.conf.Fixed[int]] = 1
     batch_size: BatchSize = 512
     """steps in a minibatch"""
     epochs: Count = 2
     """passes over a rollout"""
-    learning_rate: Positive = 1e-3
-    """learning rate of Adam at the start; it falls linearly to 0"""
-    past: Share = 0.2
-    """share of the games with a past self"""
+    gae_lambda: Share = 0.7
+    """lambda of GAE"""
+    entropy: Finite = 0.003
+    """weight of the entropy bonus"""
     deals: NumDeals = 500
     """deals of the evaluation, each played from every seat"""
     domain: Literal["validation", "benchmark"] = "validation"
