@@ -212,6 +212,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "generalisation": generalisation.table,
     "learners": learners,
     "play-network": play_network.network,
+    "play-network-scores": play_network.table,
     "program-sb3": partial(program, PLAY_POLICY, "SolitaireVecEnv"),
     "program-tianshou": partial(program, TIANSHOU_MASKED, f"quincunx_env:{MASKED}"),
     "program-torchrl": partial(program, TORCHRL_PPO, f"quincunx_env:{MASKED}"),

@@ -489,7 +489,7 @@ CLIENTS = (
         learns=True,
         masked=True,
     ),
-    Client("TorchRL", ("torchrl",), "PPO, MaskedCategorical", MASKED, 1, TORCHRL_PPO, learns=True, masked=True),
+    Client("TorchRL", ("torchrl",), "PPO, MaskedCategorical", MASKED, 8, TORCHRL_PPO, learns=True, masked=True),
     Client("Ray RLlib", ("ray",), "PPO, ActionMaskingTorchRLModule", MASKED, 7, RLLIB, learns=True, masked=True),
     Client("Tianshou", ("tianshou",), "DQN", MASKED, 2, TIANSHOU_MASKED, learns=True, masked=True),
     Client(

@@ -19,11 +19,12 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 from tqdm import trange
 
-from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
+from quincunx_agents.torch import NetworkPolicy
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Deals, Evaluation, evaluate
-from train.common.options import DEALS_APART, Count, NumDeals, PPOOptions, Seed, run_script
+from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script
+from train.recipes.play_network import PlayNetwork
 
 
 @dataclass
@@ -34,8 +35,18 @@ class Arguments(PPOOptions):
     """environment steps of all games together"""
     seed: Seed = 0
     """seed of the deals, the initial weights and the exploration"""
-    num_envs: Count = 512
+    num_envs: Count = 256
     """games side by side"""
+    rollout: Count = 12
+    """steps of each game between two updates"""
+    batch_size: BatchSize = 256
+    """steps in a minibatch"""
+    epochs: Count = 2
+    """passes over a rollout"""
+    gae_lambda: Share = 0.7
+    """lambda of GAE"""
+    entropy: Finite = 0.0
+    """weight of the entropy bonus"""
     deals: NumDeals = 1000
     """validation deals of the evaluation"""
     progress: bool = True
@@ -47,19 +58,19 @@ def masked(logits: Tensor, mask: Tensor) -> Categorical:
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 
-def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
+def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
     """Train; returns the network and its evaluation on validation deals."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     steps, games = arguments.rollout, arguments.num_envs
-    envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=games, observation="vector", preview=True)
+    envs = gymnasium.make_vec("Quincunx/SolitaireFlat-v0", num_envs=games, illegal="raise")
     observer = Observer(Rules(), preview=True)
-    network = PolicyNetwork(observer)
+    network = PlayNetwork(observer)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     updates = arguments.total_steps // (steps * games)
 
-    observations = torch.zeros(steps, games, observer.encoder().size)
-    masks = torch.zeros(steps, games, network.latent_dim_pi, dtype=torch.bool)
+    observations = torch.zeros(steps, games, observer.encoder(by_place=True).size)
+    masks = torch.zeros(steps, games, network.actions, dtype=torch.bool)
     actions = torch.zeros(steps, games, dtype=torch.int64)
     log_probs, rewards, values = torch.zeros(3, steps, games)
     ended = torch.zeros(steps, games, dtype=torch.bool)
@@ -76,13 +87,12 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
             masks[step] = torch.from_numpy(info["action_mask"])  # all 1 where the episode is over
             played[step] = torch.from_numpy(~over)  # the others reset, whatever their action
             with torch.no_grad():
-                logits, value = network(observations[step])
+                logits, values[step] = network(observations[step])
             distribution = masked(logits, masks[step])
-            values[step] = value[:, 0]
             actions[step] = distribution.sample()
             log_probs[step] = distribution.log_prob(actions[step])
             observation, reward, over, _, info = envs.step(actions[step].numpy())  # episodes are never truncated
-            rewards[step] = torch.from_numpy(reward)
+            rewards[step] = torch.from_numpy(reward) / RETURN_SCALE
             ended[step] = torch.from_numpy(over)
             scores += info["value"][over].tolist() if over.any() else []
         if scores:
@@ -92,7 +102,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         advantages = torch.zeros(steps, games)
         advantage = torch.zeros(games)
         with torch.no_grad():
-            following = network(torch.from_numpy(observation))[1][:, 0]
+            following = network(torch.from_numpy(observation))[1]
         for step in reversed(range(steps)):
             going_on = (~ended[step]).float()
             error = rewards[step] + arguments.gamma * going_on * following - values[step]
@@ -110,14 +120,14 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
                 ratio = (distribution.log_prob(taken[batch]) - before[batch]).exp()
                 clipped = ratio.clamp(1 - arguments.clip_range, 1 + arguments.clip_range)
                 policy_loss = -torch.minimum(ratio * gain[batch], clipped * gain[batch]).mean()
-                # Values are in points: scale their squared error to the size of the policy loss.
-                value_loss = ((value[:, 0] - target[batch]) / RETURN_SCALE).square().mean()
+                value_loss = (value - target[batch]).square().mean()
                 loss = policy_loss + 0.5 * value_loss - arguments.entropy * distribution.entropy().mean()
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 0.5)
                 optimizer.step()
-    result = evaluate(NetworkPolicy(network.forward_actor, observer), Deals(arguments.deals, "validation"))
+    agent = NetworkPolicy(lambda seen: network(seen)[0], observer, by_place=True)
+    result = evaluate(agent, Deals(arguments.deals, "validation"))
     low, high = result.ci95
     lost = f"{result.lost.mean():.1%}"
     print(f"mean {result.mean:.1f} ({low:.1f} to {high:.1f}) on {arguments.deals} validation deals, lost {lost}")
