@@ -20,7 +20,7 @@ v0: first release.
 from typing import Any
 
 from quincunx_env.core.rules import RulesLike
-from quincunx_env.envs.aec import OPTIONS, PARALLEL_OPTIONS, CardGameAEC, Ordered, Parallel, make_aec
+from quincunx_env.envs.aec import OPTIONS, PARALLEL, PARALLEL_OPTIONS, CardGameAEC, Ordered, Parallel, make_aec
 from quincunx_env.envs.options import options_of, with_options
 from quincunx_env.spiral.rules import Rules
 
@@ -64,4 +64,4 @@ def parallel_env(*, rules: RulesLike | None = None, **options: Any) -> Parallel:
         rules: as in `raw_env`.
         options: as in `raw_env`, with other defaults.
     """
-    return Parallel(env(rules=rules, **{"mask_in": "info", "illegal": "next"} | options))
+    return Parallel(env(rules=rules, **PARALLEL | options))

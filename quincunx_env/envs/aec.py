@@ -344,8 +344,11 @@ def make_aec(game: str, rules: RulesLike | Sequence[RulesLike] | None, options: 
     return CardGameAEC(f"{game}_v0", one_rules(chosen), **own)
 
 
-PARALLEL_OPTIONS = options_of(CardGameAEC, without=("name", "rules"), mask_in="info", illegal="next")
-"""The same with the defaults of `Parallel`."""
+PARALLEL: dict[str, Any] = {"mask_in": "info", "illegal": "next"}
+"""Defaults of `Parallel`, for libraries that know no mask."""
+
+PARALLEL_OPTIONS = options_of(CardGameAEC, without=("name", "rules"), **PARALLEL)
+"""Keyword parameters of `CardGameAEC` with these defaults."""
 
 
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
