@@ -197,7 +197,7 @@ def program(text: str, env: str) -> str:
     """Return a program of tests/clients up to its assertion, with an environment."""
     shown = text.replace("import sys\n", "", 1).strip().partition("assert ")[0]
     shown = shown.replace("sys.argv[1]", f'"{env}"').replace("int(sys.argv[2])", "300_000")
-    return f"```python\n{shown}```\n"
+    return f"```python\n{shown.strip()}\n```\n"
 
 
 OBSERVATIONS: dict[str, Observer] = {

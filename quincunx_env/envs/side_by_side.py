@@ -165,7 +165,7 @@ class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any
         return tuple((shown[row % len(shown)] or ())[row // len(shown)] for row in range(self.num_envs))
 
     def to_game(self, row: int) -> SomeGame:
-        """Copy a row's game into a plain `Game`; see `GamesVectorEnv.to_game`."""
+        """Copy a row's game; see `quincunx_env.envs.vector.GamesVectorEnv.to_game`."""
         row = check_integer("row", row, 0, self.num_envs - 1)
         return self.envs[row % len(self.envs)].to_game(row // len(self.envs))
 

@@ -179,7 +179,6 @@ from quincunx_env import Observer, Rules
 from train.recipes.play_network import PlayNetwork
 
 
-
 class Network(PlayNetwork):
     def forward(self, observation):
         logits, value = super().forward(observation.flatten(0, -2))
