@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
 import torch
 import tree
 from gymnasium.vector import AutoresetMode
@@ -297,11 +298,14 @@ def test_the_small_network_learns_by_place_of_the_hand() -> None:
     config = solitaire_config(8, actions="hand").rl_module(rl_module_spec=RLModuleSpec(PlayModule))
     config.training(train_batch_size_per_learner=96, minibatch_size=48, num_epochs=1)
     algorithm = config.build_algo()
-    before = {name: weights.clone() for name, weights in algorithm.get_module().network.state_dict().items()}
-    algorithm.train()
-    after = algorithm.get_module().network.state_dict()
-    assert all(weights.isfinite().all() and (weights != before[name]).any() for name, weights in after.items())
-    algorithm.stop()
+    try:
+        before = {name: weights.clone() for name, weights in algorithm.get_module().network.state_dict().items()}
+        algorithm.train()
+        after = algorithm.get_module().network.state_dict()
+        assert all(weights.isfinite().all() and (weights != before[name]).any() for name, weights in after.items())
+    finally:
+        algorithm.stop()
+        ray.shutdown()  # which the algorithm began; later tests have clusters of their own
 
 
 def test_rllibs_own_masking_module_fits() -> None:
