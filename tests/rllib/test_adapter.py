@@ -286,6 +286,24 @@ def test_no_forward_pass_gives_an_illegal_action_a_positive_probability(players:
     torch.testing.assert_close(module.compute_values(batch, trained[Columns.EMBEDDINGS]), values)
 
 
+def test_rllibs_own_masking_module_fits() -> None:
+    config = solitaire_config(3).rl_module(
+        rl_module_spec=RLModuleSpec(ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [8]})
+    )
+    episodes = SingleAgentEnvRunner(config=config).sample(num_timesteps=100)
+    assert sum(len(episode) for episode in episodes) >= 100
+
+
+def test_rllibs_own_wrapper_and_default_module_take_vectors_of_float32() -> None:
+    """Its module has no mask: the next legal action takes the place of an illegal one."""
+    options: dict[str, Any] = {"mask_in": "info", "illegal": "next"}
+    register_env("quincunx-pettingzoo", lambda _: PettingZooEnv(quincunx_v0.env(**options)))
+    config = PPOConfig().environment("quincunx-pettingzoo").env_runners(num_env_runners=0)
+    config.multi_agent(policies={"player_0", "player_1"}, policy_mapping_fn=lambda agent, *_, **__: agent)
+    episodes = MultiAgentEnvRunner(config=config).sample(num_timesteps=60)
+    assert sum(len(episode) for episode in episodes) >= 60
+
+
 class PlayModule(MaskedPPOModule):
     """The module on docs/libraries.md."""
 
@@ -305,22 +323,4 @@ def test_the_small_network_learns_by_place_of_the_hand() -> None:
         assert all(weights.isfinite().all() and (weights != before[name]).any() for name, weights in after.items())
     finally:
         algorithm.stop()
-        ray.shutdown()  # which the algorithm began; later tests have clusters of their own
-
-
-def test_rllibs_own_masking_module_fits() -> None:
-    config = solitaire_config(3).rl_module(
-        rl_module_spec=RLModuleSpec(ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [8]})
-    )
-    episodes = SingleAgentEnvRunner(config=config).sample(num_timesteps=100)
-    assert sum(len(episode) for episode in episodes) >= 100
-
-
-def test_rllibs_own_wrapper_and_default_module_take_vectors_of_float32() -> None:
-    """Its module has no mask: the next legal action takes the place of an illegal one."""
-    options: dict[str, Any] = {"mask_in": "info", "illegal": "next"}
-    register_env("quincunx-pettingzoo", lambda _: PettingZooEnv(quincunx_v0.env(**options)))
-    config = PPOConfig().environment("quincunx-pettingzoo").env_runners(num_env_runners=0)
-    config.multi_agent(policies={"player_0", "player_1"}, policy_mapping_fn=lambda agent, *_, **__: agent)
-    episodes = MultiAgentEnvRunner(config=config).sample(num_timesteps=60)
-    assert sum(len(episode) for episode in episodes) >= 60
+        ray.shutdown()  # it forgets environments, and tests of other files have clusters of their own
