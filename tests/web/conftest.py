@@ -101,14 +101,21 @@ TOKEN = "token-of-the-tests"
 
 
 class Running:
-    """A server that answers in a thread."""
+    """A server that answers in a thread, behind a proxy if its addresses have a ``prefix``."""
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
+    def __init__(self, folder: Path, port: int = 0, prefix: str = "") -> None:
         self.games = Games(folder, pause=0.0)
         self._listening = listen("127.0.0.1", port)
         self.port: int = self._listening.getsockname()[1]
-        self.link = f"http://127.0.0.1:{self.port}/{TOKEN}/"
+        self.link = f"http://127.0.0.1:{self.port}{prefix}/{TOKEN}/"
         self._server = make_server(self.games, TOKEN)
+        app: Any = self._server.config.app
+
+        async def proxy(scope: Any, *rest: Any) -> None:
+            inside = scope["path"].startswith(prefix)
+            await app({**scope, "path": scope["path"].removeprefix(prefix) if inside else "/outside"}, *rest)
+
+        self._server.config.app = proxy
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],))
         self._thread.start()
 
@@ -121,11 +128,11 @@ class Running:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """Starts servers whose games are kept in the folder of the test; the argument is a port."""
+    """Starts servers whose games are kept in the folder of the test; the arguments are a port and a prefix."""
     started: list[Running] = []
 
-    def start(port: int = 0) -> Running:
-        started.append(Running(tmp_path, port))
+    def start(port: int = 0, prefix: str = "") -> Running:
+        started.append(Running(tmp_path, port, prefix))
         return started[-1]
 
     yield start

@@ -130,8 +130,8 @@ def is_loopback(name: str) -> bool:
 class Handlers:
     """Request handlers."""
 
-    def __init__(self, games: Games, token: str) -> None:
-        self.games, self.root = games, f"/{token}/"
+    def __init__(self, games: Games) -> None:
+        self.games = games
         self.templates = Environment(
             loader=PackageLoader("quincunx_env.play.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
@@ -169,16 +169,19 @@ class Handlers:
                 return Response(status_code=408)
             try:
                 return await run_in_threadpool(answer, _fields(body), **request.path_params)
-            except LookupError as error:
-                return self.page("problem.html", 404, problem=str(error.args[0]))
-            except ValueError as error:
-                return self.page("problem.html", 400, problem=str(error))
+            except (LookupError, ValueError) as error:
+                status = 404 if isinstance(error, LookupError) else 400
+                root = "../" * (request.url.path.count("/") - 2)
+                return self.page("problem.html", status, root, problem=str(error))
 
         return endpoint
 
-    def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Render a page, or a part of one."""
-        html = self.templates.get_template(template).render(root=self.root, **values)
+    def page(self, template: str, status: int = 200, root: str = "", **values: Any) -> Response:
+        """Render a page, or a part of one.
+
+        ``root`` is the address of the start page relative to the page: a proxy may put any prefix before the token.
+        """
+        html = self.templates.get_template(template).render(root=root or "./", **values)
         return Response(html, status, media_type="text/html")
 
     # --- Start -------------------------------------------------------------------------------------------------------
@@ -224,10 +227,10 @@ class Handlers:
         except ValueError as error:
             return self.start({}, f"This is not a record of a game: {error}")
         name = self.games.add(record)
-        return RedirectResponse(f"{self.root}game/{name}/replay", 303)
+        return RedirectResponse(f"game/{name}/replay", 303)
 
-    def _go_to(self, table: Table) -> Response:
-        return RedirectResponse(f"{self.root}game/{table.name}", 303)
+    def _go_to(self, table: Table, root: str = "") -> Response:
+        return RedirectResponse(f"{root}game/{table.name}", 303)
 
     def file(self, form: Mapping[str, str], name: str) -> Response:
         """Send a file that pages need."""
@@ -253,7 +256,8 @@ class Handlers:
             best = self.games.best(table.session.record, table.name) if table.session.game.over else None
             streak = self.games.streak() if table.day and table.session.game.over else 0
             problem = problem or table.problem
-            return self.page(template, status, view=view, best=best, streak=streak, today=today(), problem=problem)
+            values = {"view": view, "best": best, "streak": streak, "today": today(), "problem": problem}
+            return self.page(template, status, "../", **values)
 
     def game(self, form: Mapping[str, str], name: str) -> Response:
         """Show the page of a game."""
@@ -312,7 +316,7 @@ class Handlers:
 
     def again(self, form: Mapping[str, str], name: str) -> Response:
         """Start a game with the same players and a new deal."""
-        return self._go_to(self.games.start(self.games.table(name).session.new_game()))
+        return self._go_to(self.games.start(self.games.table(name).session.new_game()), "../../")
 
     def record(self, form: Mapping[str, str], name: str) -> Response:
         """Send the record of a game as a file."""
@@ -328,7 +332,7 @@ class Handlers:
             [record],
             seat=pages.replayed_from(record),
             you=your_seat(record.seats),
-            back=(f"{self.root}{here}", "Back to the game" if here else "All games"),
+            back=(f"../../{here}", "Back to the game" if here else "All games"),
             when=pages.when(self.games.written(name)),
         )
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPLAY_POLICY})
@@ -366,7 +370,7 @@ def make_app(games: Games, token: str, hosts: Collection[str] = ()) -> ASGIApp:
         return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
     app = Starlette(
-        routes=[Mount(f"/{token}", routes=Handlers(games, token).routes())],
+        routes=[Mount(f"/{token}", routes=Handlers(games).routes())],
         middleware=[Middleware(TrustedHostMiddleware, [*LOOPBACK, *hosts], www_redirect=False)],
         exception_handlers={HTTPException: refuse},
         max_body_size=MOST_BYTES,
