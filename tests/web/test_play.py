@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from quincunx_env import Record, Rules
+from quincunx_env import Record, Rules, spiral
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.daily import today
 from quincunx_env.play.session import Session
@@ -361,7 +362,7 @@ def test_a_record_is_downloaded_and_opened_again(page: Page, server: Running, tm
 # --- What people see first -------------------------------------------------------------------------------------------
 
 
-def at_the_end(server: Running, rules: Rules, *opponents: str, seed: int = 0) -> str:
+def at_the_end(server: Running, rules: BaseRules, *opponents: str, seed: int = 0) -> str:
     """The address of a game in which each human has taken the play with the most points."""
     session = Session(rules, [None, *opponents], Seeded(seed))
     while session.mover is not None:
@@ -453,3 +454,48 @@ def test_letters_can_be_switched_off(page: Page, server: Running) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#hand [aria-pressed=true]")).to_have_count(1)
     assert page.locator("#hints li").count() == 0
+
+
+# --- What may be missing ---------------------------------------------------------------------------------------------
+
+
+def test_a_browser_that_stores_nothing_plays(page: Page, server: Running) -> None:
+    denied = "get() { throw new DOMException('denied'); }"
+    page.add_init_script(f"Object.defineProperty(window, 'localStorage', {{ {denied} }})")
+    begin(page, server)
+    page.locator("#hand .card").nth(2).drag_to(cells(page).nth(5))
+    expect(page.locator("#log li")).to_have_count(1)
+
+
+def test_a_page_whose_script_did_not_start_says_so(page: Page, server: Running, request: pytest.FixtureRequest) -> None:
+    request.node.expected_problems = ["ERR_FAILED"]
+    begin(page, server)
+    expect(page.get_by_text("did not start")).to_have_count(0)
+    page.route("**/play.js", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_text("did not start")).to_be_visible()
+
+
+def test_behind_a_proxy_with_a_path_prefix(page: Page, serve: Callable[..., Running]) -> None:
+    server = serve(prefix="/user/ann/proxy/8017")
+    begin(page, server)
+    assert page.locator("#board").evaluate("board => getComputedStyle(board).overflow") == "hidden", "it has its style"
+    page.locator("#hand .card").nth(2).drag_to(cells(page).nth(5))
+    expect(page.locator("#log li")).to_have_count(1)
+    page.get_by_role("link", name="Replay").click()
+    page.get_by_role("link", name="Back to the game").click()
+    page.get_by_role("button", name="Rules").click()
+    page.get_by_role("link", name="The complete rules").click()
+    page.get_by_role("link", name="Back to the game").click()
+    page.get_by_role("link", name="Games").click()
+    page.locator("#open input[type=file]").set_input_files(RECORDS / "solitaire.txt")
+    page.get_by_role("link", name="All games").click()
+    page.get_by_role("button", name="Learn Quincunx").click()
+    expect(page.locator("#lesson")).to_contain_text("1 of 8")
+
+
+def test_a_long_game_does_not_make_the_page_longer(open_page: OpenPage, server: Running) -> None:
+    page = open_page("1280x800")
+    page.goto(at_the_end(server, spiral.Rules(deals=2), "greedy"))
+    expect(page.locator("#log li").last).to_be_attached()
+    assert page.evaluate("document.documentElement.scrollHeight") == 800

@@ -196,9 +196,6 @@ function onKey(event) {
 }
 
 if (game) {
-  const letters = one("#letters");
-  letters.checked = localStorage.letters !== "off";
-  letters.addEventListener("change", () => { localStorage.letters = letters.checked ? "on" : "off"; });
   game.addEventListener("pointermove", onMove);
   document.addEventListener("pointerdown", onDown);
   document.addEventListener("pointerup", onUp);
@@ -212,6 +209,12 @@ if (game) {
   const poll = () => document.hidden || waiting || ask("view", { have: state().version, ...chosen });
   setInterval(poll, 400);
   document.addEventListener("visibilitychange", poll);
+  one("#unstarted").remove();
+  const letters = one("#letters");
+  try { // a browser may deny to store anything
+    letters.checked = localStorage.letters !== "off";
+    letters.addEventListener("change", () => { localStorage.letters = letters.checked ? "on" : "off"; });
+  } catch {}
 }
 
 one("#open input[type=file]")?.addEventListener("change", async (event) => {
