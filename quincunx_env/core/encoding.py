@@ -301,8 +301,10 @@ class Piece(NamedTuple):
     name: str
     shape: tuple[int, ...]
     dtype: type[np.integer[Any]]
-    low: int
-    high: int
+    low: int | Sequence[int]
+    """Lowest value of all entries, or of each along the last axis."""
+    high: int | Sequence[int]
+    """Highest values, in the same form."""
     meaning: str
     encoding: Encoding
     """Its inputs of a network."""
@@ -313,6 +315,11 @@ class Piece(NamedTuple):
     def size(self) -> int:
         """Number of entries."""
         return prod(self.shape)
+
+    @property
+    def limits(self) -> Values:
+        """Lowest and highest values, ``[2, *shape]``."""
+        return np.stack([np.full(self.shape, end, self.dtype) for end in (self.low, self.high)])
 
 
 class Part(NamedTuple):
@@ -328,7 +335,7 @@ class Encoder(_Uncached):
     """Observations as float32 vectors for networks, and back.
 
     Args:
-        pieces: the pieces in order, each with lowest and highest integers, ``[2, *shape]``.
+        pieces: the pieces in order.
         places: the places of the hand, to encode pieces place by place; None encodes them card by card.
 
     Attributes:
@@ -337,10 +344,11 @@ class Encoder(_Uncached):
         size: length of the vector.
     """
 
-    def __init__(self, pieces: Sequence[tuple[Piece, Values]], places: HandPlaces | None) -> None:
-        self.pieces, self.places = [piece for piece, _ in pieces], places
+    def __init__(self, pieces: Sequence[Piece], places: HandPlaces | None) -> None:
+        self.pieces, self.places = pieces, places
         self.parts = list[Part]()
-        for piece, limits in pieces:
+        for piece in pieces:
+            limits = piece.limits
             if places is None or piece.by_place is None:
                 self.parts.append(Part(piece.name, piece.encoding, limits))
             elif piece.name == "hand":
@@ -416,10 +424,14 @@ class Encoder(_Uncached):
         rows = []
         for part, limits in zip(self.parts, self._limits, strict=True):
             place, shape = self.slices[part.name], list(part.limits.shape[1:])
-            ranges = dict.fromkeys(f"{low:.4g} ... {high:.4g}" for low, high in limits.T)
             inputs = f"{shape} {part.encoding}"
-            rows.append((f"{place.start}:{place.stop}", f"`{part.name}`", inputs, ", ".join(ranges)))
+            rows.append((f"{place.start}:{place.stop}", f"`{part.name}`", inputs, print_ranges(limits, ".4g")))
         return markdown_table(("vector", "piece", "inputs", "range"), rows)
+
+
+def print_ranges(limits: npt.NDArray[Any], spec: str = "") -> str:
+    """Return the different ranges of limits, [2, ...], by the format ``spec`` of numbers."""
+    return ", ".join(dict.fromkeys(f"{low:{spec}} ... {high:{spec}}" for low, high in limits.reshape(2, -1).T))
 
 
 def with_pending(cards: Ints, values: Mapping[str, npt.NDArray[Any]]) -> Ints:

@@ -20,7 +20,7 @@ from gymnasium import spaces
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
-from quincunx_env.core.encoding import Encoder, HandPlaces, Piece, Scaled
+from quincunx_env.core.encoding import Encoder, HandPlaces, Piece, Scaled, print_ranges
 from quincunx_env.core.game import AnyGame, AnyRules
 from quincunx_env.utils.markdown import markdown_table
 
@@ -71,9 +71,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.preview = preview
         self.num_actions = rules.num_actions
         self.counts = self._counts()
-        limits = [limit for _, low, high in self.counts.values() for limit in (low, high)]
-        units = Scaled([min(high, COUNT_UNIT) for _, _, high in self.counts.values()])
-        counts = Piece("counts", (len(self.counts),), np.int16, min(limits), max(limits), "see below", units)
+        _, low, high = zip(*self.counts.values(), strict=True)
+        units = Scaled([min(end, COUNT_UNIT) for end in high])
+        counts = Piece("counts", (len(self.counts),), np.int16, low, high, "see below", units)
         self.pieces = tuple(counts if piece is None else piece for piece in self._layout())
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
@@ -172,14 +172,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def dict_space(self) -> spaces.Dict:
         """Return the space of the pieces, in their order."""
-        limits = ((piece, *self._limits(piece)) for piece in self.pieces)
-        return ordered_dict((piece.name, spaces.Box(low, high, dtype=piece.dtype)) for piece, low, high in limits)
-
-    def _limits(self, piece: Piece) -> npt.NDArray[np.integer[Any]]:
-        """Return lowest and highest values of a piece, ``[2, *shape]``."""
-        ends = [list(ends) for ends in zip(*((low, high) for _, low, high in self.counts.values()), strict=True)]
-        low, high = ends if piece.name == "counts" else (piece.low, piece.high)
-        return np.stack([np.full(piece.shape, end, piece.dtype) for end in (low, high)])
+        return ordered_dict((piece.name, spaces.Box(*piece.limits, dtype=piece.dtype)) for piece in self.pieces)
 
     def encoder(self, by_place: bool = False) -> Encoder:
         """Return the encoder of observations as float32 vectors.
@@ -191,8 +184,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @cached_property
     def _encoders(self) -> tuple[Encoder, Encoder]:
-        pieces = [(piece, self._limits(piece)) for piece in self.pieces]
-        return Encoder(pieces, None), Encoder(pieces, self.places)
+        return Encoder(self.pieces, None), Encoder(self.pieces, self.places)
 
     @cached_property
     def _space(self) -> spaces.Dict:
@@ -203,8 +195,8 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         """Describe the pieces as a Markdown table: shape, dtype, meaning, range."""
         rows = []
         for piece in self.pieces:
-            shape, limits = f"{list(piece.shape)} {piece.dtype.__name__}", f"{piece.low} ... {piece.high}"
-            rows.append((f"`{piece.name}`", shape, piece.meaning, limits))
+            shape = f"{list(piece.shape)} {piece.dtype.__name__}"
+            rows.append((f"`{piece.name}`", shape, piece.meaning, print_ranges(piece.limits)))
             if piece.name == "counts":
                 for index, (name, (meaning, low, high)) in enumerate(self.counts.items()):
                     rows.append((f"`counts[{index}]`", name, meaning, f"{low} ... {high}"))

@@ -19,7 +19,7 @@ from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS, RANKS, SUITS
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.play_values import play_values
-from quincunx_env.quincunx.rules import PLAY_POINTS_MAX, PLAY_POINTS_MIN, Rules
+from quincunx_env.quincunx.rules import PLAY_DRAWS_MAX, PLAY_POINTS_MAX, PLAY_POINTS_MIN, Rules
 from quincunx_env.quincunx.scoring import POINTS_LIMIT
 
 SPARE_PLACES = 2
@@ -85,11 +85,11 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         if rules.simpleton:
             meaning = "card and cell whose points are to be announced, -1 -1 if none are"
             play = Each((faces, one_hot(cells, "1 for the cell")))
-            layout += (Piece("pending", (2,), np.int8, -1, max(cards, cells) - 1, meaning, play),)
+            layout += (Piece("pending", (2,), np.int8, -1, (cards - 1, cells - 1), meaning, play),)
         if self.preview:
             meaning = "points and draws of each legal play (or of the pending one), by card and cell; elsewhere 0"
-            shape, low, high, unit = (cards, cells, 2), PLAY_POINTS_MIN, PLAY_POINTS_MAX, Scaled((PREVIEW_UNIT, 1))
-            layout += (Piece("preview", shape, np.int16, low, high, meaning, unit, unit),)
+            low, high, unit = (PLAY_POINTS_MIN, 0), (PLAY_POINTS_MAX, PLAY_DRAWS_MAX), Scaled((PREVIEW_UNIT, 1))
+            layout += (Piece("preview", (cards, cells, 2), np.int16, low, high, meaning, unit, unit),)
         return layout
 
     @cached_property

@@ -26,8 +26,9 @@ WIDEST = Rules(num_players=4, start="open", excuse=True, pawns=True, simpleton=T
 NO_CELL = -2
 """Value of ``board`` where these rules have no cell."""
 
-FORM = ("num_players", "num_rounds", "touching", "num_lines", "excuse", "pawns", "flush", "simpleton")
-"""Properties of `Rules`, in the order of the piece ``form``."""
+FORM = {"num_players": (1, 4), "num_rounds": (1, 4), "touching": (0, 1), "num_lines": (2, 4)}
+FORM |= dict.fromkeys(("excuse", "pawns", "flush", "simpleton"), (0, 1))
+"""Properties of `Rules`, in the order of the piece ``form``, with lowest and highest values."""
 
 FORM_UNIT = 4
 """The highest of these properties, one unit of the encoded piece."""
@@ -72,7 +73,8 @@ class PaddedObserver(Observer):
         return self._widest.counts | {"pile": (meaning, low, len(WIDEST.deck))}  # fewer seats leave more in the pile
 
     def _layout(self) -> tuple[Piece | None, ...]:
-        form = Piece("form", (len(FORM),), np.int8, 0, FORM_UNIT, f"the rules: {', '.join(FORM)}", Scaled(FORM_UNIT))
+        low, high = zip(*FORM.values(), strict=True)
+        form = Piece("form", (len(FORM),), np.int8, low, high, f"the rules: {', '.join(FORM)}", Scaled(FORM_UNIT))
         pieces = {piece.name: piece for piece in self._widest.pieces} | {"counts": None}
         board, faces = pieces["board"], card_features(WIDEST.num_cards)
         assert board is not None

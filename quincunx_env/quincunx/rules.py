@@ -52,6 +52,9 @@ MINI_SETUPS = {
 PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
 """Bounds of the points of a single play."""
 
+PLAY_DRAWS_MAX = 4
+"""Most draws of a single play, one for each adjacent card (1.4.1)."""
+
 ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
 """Simpleton: least and greatest announcement, beyond the bounds of a play."""
 

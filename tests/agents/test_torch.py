@@ -151,7 +151,7 @@ def test_the_network_recognises_every_card_by_its_features(options: dict[str, An
     observer = make_observer(Rules(**options), preview=True, padded=padded)
     network = PolicyNetwork(observer)
     board = next(piece for piece in observer.pieces if piece.name == "board")
-    cards = np.arange(board.low, board.high + 1)
+    cards = np.arange(board.limits.min(), board.limits.max() + 1)
     boards = np.resize(cards, (len(cards), *board.shape))
     vectors: Any = np.zeros((len(cards), observer.encoder().size), np.float32)
     board.encoding.encode(boards, vectors[:, observer.encoder().slices["board"]])

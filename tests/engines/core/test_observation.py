@@ -12,6 +12,7 @@ import pytest
 
 from quincunx_env import Deal, Game, Observer, Rules
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.padded import PaddedObserver
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, PLAY_POINTS_MAX, PLAY_POINTS_MIN
 from quincunx_env.registry import make_observer
 from tests.reference_game import NAMES, ReferenceGame
@@ -187,20 +188,35 @@ def test_table_lists_exactly_the_pieces(rules: BaseRules, preview: bool) -> None
     space, counts, listed = observer.dict_space(), list(observer.counts), []
     for piece, shape, meaning, limits in cells[2:]:
         assert meaning
-        ends: Any = tuple(map(int, limits.split(" ... ")))
+        ends = [tuple(map(int, ends.split(" ... "))) for ends in limits.split(", ")]
         if piece.startswith("`counts["):
             index = int(piece[len("`counts[") : -len("]`")])
             assert counts.pop(0) == shape == list(observer.counts)[index]
             box: Any = space["counts"]
-            assert ends == (box.low[index], box.high[index])
+            assert ends == [(box.low[index], box.high[index])]
         else:
             listed.append(piece.strip("`"))
             box = space[listed[-1]]
             assert shape == f"{list(box.shape)} {box.dtype}"
-            assert ends == (box.low.min(), box.high.max())
+            assert ends == [*dict.fromkeys(zip(box.low.flat, box.high.flat, strict=True))]
     assert not counts
     assert listed == [piece.name for piece in observer.pieces] == list(space)
     assert ("preview" in listed, "pending" in listed) == (preview, getattr(rules, "simpleton", False))
+
+
+@pytest.mark.parametrize(
+    ("padded", "piece", "low", "high"),
+    [
+        (False, "preview", [PLAY_POINTS_MIN, 0], [PLAY_POINTS_MAX, 4]),
+        (False, "pending", [-1, -1], [35, 24]),
+        (True, "form", [1, 1, 0, 2, 0, 0, 0, 0], [4, 4, 1, 4, 1, 1, 1, 1]),
+    ],
+)
+def test_columns_have_their_own_limits(padded: bool, piece: str, low: list[int], high: list[int]) -> None:
+    observer = (PaddedObserver if padded else Observer)(Rules(2, simpleton=True), preview=True)
+    box: Any = observer.dict_space()[piece]
+    assert (np.unique(box.low.reshape(-1, len(low)), axis=0) == [low]).all()
+    assert (np.unique(box.high.reshape(-1, len(high)), axis=0) == [high]).all()
 
 
 @every_game
