@@ -22,10 +22,9 @@ from pathlib import Path
 from quincunx_env.cli.options import GameOptions, Trained
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
-from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.notation.record import HUMAN, Record, Seeded
 from quincunx_env.play.console import Console
 from quincunx_env.play.session import (
-    HUMAN,
     Session,
     adviser_name,
     new_path,

@@ -109,6 +109,11 @@ class ScoredPlay(NamedTuple):
         return sum(part.draws for part in self.parts)
 
 
+def place_name(row: int, column: int) -> str:
+    """Name a place for people: B3 is column B, row 3."""
+    return f"{chr(ord('A') + column)}{row + 1}"
+
+
 class Example(NamedTuple):
     """A play that shows a rule."""
 
@@ -156,6 +161,8 @@ class Scene:
     columns_score: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Lines about the progress of the game."""
+    lettered: bool = False
+    """Whether places are called as in chess, ``B3``, instead of by (row, column) from 0."""
 
     def text(self, colour: bool = False) -> str:
         """Return the scene as lines of text, readable without colour.
@@ -163,11 +170,14 @@ class Scene:
         The last card played is in brackets. With ``colour`` the suits have terminal escape sequences.
         """
         width = max(3, *(len(face.name) for face in self.faces)) + 1
-        lines = ["     " + "".join(f"{column:<{width}}" for column in self.columns)]
-        lines += [f"{row:>3} " + self._row(row, width, colour) for row in self.rows]
+        lines = ["     " + "".join(f"{self.column_name(column):<{width}}" for column in self.columns)]
+        lines += [f"{self.row_name(row):>3} " + self._row(row, width, colour) for row in self.rows]
+        room = max(len(seat.name) for seat in self.seats) + 1 if self.lettered else 0
         for seat in self.seats:
             hand = f"{seat.hand_size} cards" if seat.cards is None else " ".join(self._names(seat.cards, colour))
-            lines.append(f"{'>' if seat.to_move else ' '} {seat.name}: {seat.score:>4} points, hand: {hand}")
+            lines.append(
+                f"{'>' if seat.to_move else ' '} {seat.name + ':':<{room}} {seat.score:>4} points, hand: {hand}"
+            )
         if self.pile is not None:
             lines.append(f"  pile: {self.pile} cards")
         if self.last:
@@ -189,6 +199,19 @@ class Scene:
             ValueError: if there is no such cell.
         """
         return divmod(check_integer("cell", cell, 0, self.side**2 - 1), self.side)
+
+    def row_name(self, row: int) -> str:
+        """Return the label of a row."""
+        return str(row + self.lettered)
+
+    def column_name(self, column: int) -> str:
+        """Return the label of a column."""
+        return chr(ord("A") + column) if self.lettered else str(column)
+
+    def place_name(self, cell: int) -> str:
+        """Return the name of a cell: ``B3`` or ``(2, 1)``."""
+        row, column = self.place(cell)
+        return place_name(row, column) if self.lettered else f"({row}, {column})"
 
     def _row(self, row: int, width: int, colour: bool) -> str:
         text = " "
@@ -225,7 +248,7 @@ class Scene:
         return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]
 
     def _part(self, part: Part) -> str:
-        cells = " ".join(str(self.place(cell)) for cell in part.cells)
+        cells = " ".join(map(self.place_name, part.cells))
         return f"{part.points:+} {cells}" if not part.draws else cells
 
 

@@ -32,7 +32,7 @@ def ending(game: SomeGame, names: Sequence[str] = (), you: int | None = None) ->
 
     Args:
         game: the game.
-        names: of the players, by seat, an empty one if it is not to be printed; empty if unknown.
+        names: of the players, by seat; empty if unknown.
         you: the seat of the reader, if it is one of them.
 
     Returns:
@@ -75,9 +75,7 @@ def _result(game: SomeGame, names: Sequence[str], you: int | None) -> str:
 
 
 def _player(names: Sequence[str], seat: int, you: int | None) -> str:
-    if seat == you:
-        return "you"
-    return f"seat {seat} ({names[seat]})" if names and names[seat] else f"seat {seat}"
+    return "you" if seat == you else names[seat] if names else f"seat {seat}"
 
 
 def _points(number: int) -> str:
@@ -85,4 +83,5 @@ def _points(number: int) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
+    """Begin a sentence with a capital, unless it begins with a name."""
+    return text[0].upper() + text[1:] if text.startswith(("you ", "seat ")) else text

@@ -57,6 +57,9 @@ from quincunx_env.utils.notebook import shown_as
 VERSION = 1
 _TITLE = "quincunx_env record"
 
+HUMAN = "human"
+"""Name of a human player, in records and where players are named."""
+
 MAX_NAME = 1000
 """Characters of the name of a seat, as of a policy."""
 

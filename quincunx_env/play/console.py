@@ -6,19 +6,23 @@ This needs no library and works over SSH.
 >>> from quincunx_env.notation.record import Seeded
 >>> console = Console(Session(Rules(), [None], Seeded(0), "greedy"), Path("game.txt"))
 >>> console.answer("scores cs")  # doctest: +ELLIPSIS
-CS: +5 and 1 draw at (0, 2) (1, 3) (2, 0) (3, 1); +3 at (2, 3) (3, 2); ...
->>> console.answer("CS (9, 9)")  # doctest: +ELLIPSIS
-(9, 9) is off the grid: rows and columns run from 0 to 3; ...
+CS: +5 and 1 draw at C1 D2 A3 B4; +3 at D3 C4; ...
+>>> console.answer("CS E1")  # doctest: +ELLIPSIS
+E1 is off the grid, which ends at D4; ...
 """
 
+import re
 from collections import defaultdict
 from itertools import islice
 from pathlib import Path
 
-from quincunx_env import render
+from quincunx_env.core.game import SomeGame
+from quincunx_env.core.scene import Scene
 from quincunx_env.notation.text import print_action
-from quincunx_env.play.session import HINTS, Session
+from quincunx_env.play.session import HINTS, Session, level_of
 from quincunx_env.registry import spec_of
+from quincunx_env.render import in_colour
+from quincunx_env.render.words import for_people, scene_for_people
 from quincunx_env.utils.errors import printable
 
 COMMANDS = {
@@ -44,10 +48,9 @@ class Console:
     def run(self) -> None:
         """Play until the game is over or the input ends. An interrupt ends the input, too."""
         session, spec = self.session, spec_of(self.session.rules)
-        players = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(session.names))
-        print(f"{spec.scene(session.game).title}: {players}")
+        print(f"{spec.scene(session.game).title}: {', '.join(session.called)}")
         for play in islice(spec.notation.legal_plays(session.game), 1):
-            example = print_action(session.game, play)
+            example = self._said(print_action(session.game, play))
             print(f"Write a play, such as {example}, or a command: {', '.join(COMMANDS)}.")
         try:
             while session.mover is not None:
@@ -56,7 +59,14 @@ class Console:
         except (EOFError, KeyboardInterrupt):
             print()
         if end := session.ending:
-            print(f"\n{render.text(session.game)}\n{end.headline}")
+            print(f"\n{self._scene(session.game).text(in_colour())}\n{end.headline}")
+
+    def _said(self, text: object) -> str:
+        """Return a text with names of players and places."""
+        return for_people(str(text), self.session.called)
+
+    def _scene(self, game: SomeGame, seat: int | None = None) -> Scene:
+        return scene_for_people(spec_of(game.rules).scene(game, seat), self.session.called)
 
     def _let_agent_play(self) -> bool:
         """Let the agent to move play; return whether it could."""
@@ -69,7 +79,7 @@ class Console:
         return True
 
     def _play(self, action: int) -> None:
-        print(self.session.play(action))
+        print(self._said(self.session.play(action)))
         self._save()
 
     def _save(self) -> None:
@@ -84,9 +94,10 @@ class Console:
     def _ask(self) -> None:
         """Show the position, and read lines until one has changed it."""
         session, number = self.session, len(self.session.turns)
-        print(f"\n{render.text(session.game, session.seat)}")
-        pending = spec_of(session.rules).scene(session.game, session.seat).pending
-        prompt = f"points of {pending.title}? " if pending else f"seat {session.mover}: "
+        scene = self._scene(session.game, session.seat)
+        print(f"\n{scene.text(in_colour())}")
+        mover = scene.mover if session.mover is None else session.mover
+        prompt = f"points of {scene.pending.title}? " if scene.pending else f"{session.called[mover]}: "
         while len(session.turns) == number:
             self.answer(_read(prompt))
 
@@ -120,21 +131,22 @@ class Console:
                 case "scores":
                     self._scores(" ".join(rest))
                 case _:
-                    self._play(self.session.parse(line.upper().replace("ANNOUNCE", "announce")))
+                    self._play(self.session.parse(_as_recorded(line.upper())))
         except ValueError as error:
-            print(" ".join(str(error).split()))
+            print(self._said(" ".join(str(error).split())))
 
     # --- Commands ----------------------------------------------------------------------------------------------------
 
     def _hint(self) -> None:
         """Print the plays that the adviser prefers. Each has the other cells in which it is the same play."""
         session = self.session
-        scene = spec_of(session.rules).scene(session.game)
-        print(f"{session.adviser} prefers:" if session.adviser else "most points at once:")
+        scene = self._scene(session.game)
+        adviser = session.adviser and level_of(session.rules, session.adviser)
+        print(f"{adviser} prefers:" if adviser else "most points at once:")
         try:
             for number, hint in enumerate(islice(session.hints(), HINTS), 1):
-                also = " ".join(str(scene.place(cell)) for cell in hint.others)
-                print(f"{number}. {hint}{f'; also {also}' if also else ''}")
+                also = " ".join(map(scene.place_name, hint.others))
+                print(f"{number}. {self._said(hint)}{f'; also {also}' if also else ''}")
         except Exception as error:  # agents of other packages may raise anything
             print(printable(f"{type(error).__name__}: {error}"))
 
@@ -150,14 +162,20 @@ class Console:
 
     def _score(self, card: int, name: str) -> str:
         """List the cells of a card by points and draws, descending. The text may be empty."""
-        scene, cells = spec_of(self.session.rules).scene(self.session.game), defaultdict(list)
+        scene, cells = self._scene(self.session.game), defaultdict(list)
         for cell, play in self.session.scores(card).items():
-            cells[play.points, play.draws].append(str(scene.place(cell)))
+            cells[play.points, play.draws].append(scene.place_name(cell))
         texts = []
         for points, draws in sorted(cells, reverse=True):
             drawn = f" and {draws} draw{'s' * (draws > 1)}" if draws else ""
             texts.append(f"{f'{points:+}' if points else '0'}{drawn} at {' '.join(cells[points, draws])}")
         return f"{name}: {'; '.join(texts)}" if texts else ""
+
+
+def _as_recorded(line: str) -> str:
+    """Return a line with its place as in records: ``CS B3`` becomes ``CS (2, 1)``."""
+    line = re.sub(r" ([A-J])([1-9])\s*$", lambda place: f" ({int(place[2]) - 1}, {ord(place[1]) - ord('A')})", line)
+    return line.replace("ANNOUNCE", "announce")
 
 
 def _read(prompt: str) -> str:

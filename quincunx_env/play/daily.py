@@ -7,8 +7,7 @@
 from collections.abc import Collection
 from datetime import UTC, date, datetime, timedelta
 
-from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import HUMAN
+from quincunx_env.notation.record import HUMAN, Record, Seeded
 from quincunx_env.quincunx.rules import Rules
 
 RULES = Rules()

@@ -10,8 +10,8 @@ from quincunx_env.arena.benchmark import TASKS
 from quincunx_env.core.game import SomeGame
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.record import Record
-from quincunx_env.play.session import HUMAN, Session, level_of
+from quincunx_env.notation.record import HUMAN, Record
+from quincunx_env.play.session import Session, level_of
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.files import package_file
 

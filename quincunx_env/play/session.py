@@ -32,14 +32,12 @@ from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.notation.ending import Ending, ending
-from quincunx_env.notation.record import Record, RecordedAction, Seeded, apply_action
+from quincunx_env.notation.record import HUMAN, Record, RecordedAction, Seeded, apply_action
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
 from quincunx_env.policies import display_name, registered_policies, resolve
 from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.render.words import players as players_for_people
 from quincunx_env.utils.files import write_atomically
-
-HUMAN = "human"
-"""Name of a human player, in records and where players are named."""
 
 LEVELS = {
     "Easiest": ("uniform",),
@@ -255,6 +253,16 @@ class Session:
         return tuple(seat for seat, policy in enumerate(self._policies) if policy is None)
 
     @property
+    def called(self) -> list[str]:
+        """Names of the players for people, by seat: ``You``, levels, ``Player 2``."""
+        return players_for_people([level_of(self.rules, name) for name in self.names], self.your_seat)
+
+    @property
+    def your_seat(self) -> int | None:
+        """The seat of the only human; None for none or several."""
+        return self.human_seats[0] if len(self.human_seats) == 1 else None
+
+    @property
     def mover(self) -> int | None:
         """The seat to move; None when the game is over."""
         return None if self.game.over else self.game.mover
@@ -324,8 +332,7 @@ class Session:
     @property
     def ending(self) -> Ending | None:
         """The end of the game in words; None before the end."""
-        names = ["" if name == HUMAN else name for name in self.names]
-        return ending(self.game, names, self.human_seats[0] if len(self.human_seats) == 1 else None)
+        return ending(self.game, self.called, self.your_seat)
 
     # --- Hints -------------------------------------------------------------------------------------------------------
 

@@ -245,7 +245,7 @@ class Game(BaseGame[Rules, Deal]):
             return "the game is over: reset to play again"
         rules = self.rules
         if self.pending:
-            return f"seat {self.mover} must announce the points of its play now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
+            return f"seat {self.mover} must announce the points of the play now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
         if not (0 <= card < rules.num_cards and 0 <= cell < rules.num_cells):
             return (
                 f"card {card}, cell {cell} is out of range: cards run from 0 to {rules.num_cards - 1}, "

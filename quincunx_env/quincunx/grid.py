@@ -73,7 +73,7 @@ class Grid:
         except (TypeError, ValueError):
             raise ValueError(f"a place must be (row, column), two integers, got {place!r}") from None
         if not (0 <= row < self.side and 0 <= column < self.side):
-            raise ValueError(f"{place} is off the grid: rows and columns run from 0 to {self.side - 1}")
+            raise ValueError(f"{place} is off the grid, which ends at ({self.side - 1}, {self.side - 1})")
         return row * self.side + column
 
 

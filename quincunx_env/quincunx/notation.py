@@ -32,12 +32,12 @@ class Notation(BaseNotation[Game]):
         if rules.simpleton and (announcement := _ANNOUNCEMENT.fullmatch(text)):
             points = int(announcement[1])
             if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
-                raise ValueError(f"an announcement must lie between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
+                raise ValueError(f"an announcement of {points} points is out of range")
             return rules.num_plays_encoded + points - ANNOUNCE_MIN
         play = _PLAY.fullmatch(text)
         if not play:
             also = ", or an announcement as 'announce 12'" if rules.simpleton else ""
-            raise ValueError(f"{text!r} is not a play: write card, row and column as in '2MK (1, 3)'{also}")
+            raise ValueError(f"{text!r} is not a play: write card and place as in '2MK (1, 3)'{also}")
         card = parse_card(play[1])
         if card >= rules.num_cards:
             raise ValueError(f"{play[1]} belongs to the extended deck, which these rules do not use")
@@ -58,7 +58,7 @@ class Notation(BaseNotation[Game]):
         if game.over:
             return "the game is over"
         if game.pending:
-            return f"seat {game.mover} must announce the points of its play now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
+            return f"seat {game.mover} must announce the points of the play now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
         cells = " ".join(str(game.rules.grid.place(cell)) for cell in game.legal_cells())
         return f"seat {game.mover} may play {print_cards(game.legal_cards())} at {cells}"
 

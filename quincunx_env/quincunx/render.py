@@ -123,7 +123,7 @@ def _notes(game: Game) -> tuple[str, ...]:
     if game.over and rules.num_players == 1:
         notes.append(f"over: {RATINGS[rating(game.totals[0], game.lost)]}")
     elif game.decided:
-        notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
+        notes.append("over: won by " + " and ".join(f"seat {seat}" for seat in game.winners))
     elif game.over and game.ply < rules.num_plays:
         notes.append("over: forfeited")
     return tuple(notes)

@@ -33,7 +33,7 @@ from quincunx_env.notation.text import print_action
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
-from quincunx_env.render.words import minus, pieces_of
+from quincunx_env.render.words import for_people, minus, pieces_of, players, scene_for_people
 
 Values = Callable[[SomeGame], npt.ArrayLike]
 """Function that values the plays of the seat to move, [cards, cells], NaN for none, as `quincunx_env.arena.explain`."""
@@ -133,17 +133,16 @@ def _variables(theme: svg.ThemeName) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in svg.THEMES[theme]._asdict().items())
 
 
-def _player(record: Record, seat: int, you: int | None) -> str:
-    """Return the name of a player; empty if it is unknown."""
-    return "You" if seat == you else record.seats[seat] if record.seats else ""
+def _called(record: Record, you: int | None) -> list[str]:
+    """Return how the players are called."""
+    return players(record.seats or [""] * record.rules.num_players, you)
 
 
 def _name(record: Record, you: int | None) -> str:
     """Return players, deal and points of a game."""
     dealt = record.dealt
     deal = f"deal {dealt.seed} ({dealt.domain})" if isinstance(dealt, Seeded) else "given deal"
-    players = filter(None, (_player(record, seat, you) for seat in range(record.rules.num_players)))
-    return f"{', '.join((*players, deal))}: {' : '.join(map(minus, record.game().totals))} points"
+    return f"{', '.join((*_called(record, you), deal))}: {' : '.join(map(minus, record.game().totals))} points"
 
 
 # --- Pictures --------------------------------------------------------------------------------------------------------
@@ -183,42 +182,33 @@ def _positions(
     record: Record, seat: int | None, values: Values | None, shared: _Shared, you: int | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the positions of a game. Each has its picture, the picture with values, and the words about them."""
+    names = _called(record, you)
     for number in range(len(record.actions) + 1):
         game = record.shown(number)
-        scene = _named(spec_of(record.rules).scene(game, seat), record, you)
+        scene = _untitled(scene_for_people(spec_of(record.rules).scene(game, seat), names))
         position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=svg.PAGE)), "thoughts": ""}
         position["points"] = [*map(minus, game.totals)]
-        caption = [str(record.turns[number - 1])] if number else ["The deal"]
-        if you is not None:
-            caption = [_to_you(caption[0], you)]
-        end = ending(game, record.seats, you)
+        caption = [for_people(str(record.turns[number - 1]), names) if number else "The deal"]
+        end = ending(game, names, you)
         position["caption"] = minus(". ".join([*caption, *([end.headline] if end else [])]))
         if values and not game.over and scene.pending is None and seat in (None, game.mover):
             table = _table(values(game), game)
             known, cards = svg.best_cards(table.tolist())
             position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known, cards=cards))
             thoughts = _thoughts(game, table, record.actions[number : number + 1])
-            position["thoughts"] = minus(thoughts)
+            position["thoughts"] = minus(for_people(thoughts))
         yield position
 
 
-def _named(scene: Scene, record: Record, you: int | None) -> Scene:
-    """Return the scene without title, which the page has. Players have names where there is room."""
+def _untitled(scene: Scene) -> Scene:
+    """Return the scene without title, which the page has. Names are cut where there is no room."""
     seats = []
     for number, shown in enumerate(scene.seats):
-        player = _player(record, number, you)
-        name = player if number == you else f"{shown.name}: {player}" if player else shown.name
-        small = scene.seat not in (None, number)
-        seats.append(shown._replace(name=name) if svg.font().width(name, 18) < (_SMALL if small else _LARGE) else shown)
-    if you is None:
-        return replace(scene, title="", seats=seats)
-    last = scene.last and scene.last._replace(title=_to_you(scene.last.title, you))
-    return replace(scene, title="", seats=seats, last=last, notes=tuple(_to_you(note, you) for note in scene.notes))
-
-
-def _to_you(text: str, you: int) -> str:
-    """Return the text with the seat of the reader called You."""
-    return re.sub(rf"\bseat {you}\b", "You", text)
+        room, name = _LARGE if scene.seat in (None, number) else _SMALL, shown.name
+        while svg.font().width(name, 18) > room:
+            name = f"{name.removesuffix('…')[:-1]}…"
+        seats.append(shown._replace(name=name))
+    return replace(scene, title="", seats=seats)
 
 
 def _table(values: npt.ArrayLike, game: SomeGame) -> npt.NDArray[np.float64]:
@@ -256,7 +246,7 @@ def _curve(record: Record, you: int | None) -> str:
         for seat, own in enumerate(totals.T.tolist())
     )
     zero = f'<line x1="0" x2="{last}" y1="{high}" y2="{high}"/>' if low < 0 else ""
-    names = (_labelled(record, seat, you) for seat in seats)
+    names = _called(record, you)
     label = "; ".join(f"{name}, {minus(total)} points" for name, total in zip(names, totals[-1].tolist(), strict=True))
     return (
         f'<div class="curve" role="img" aria-label="Points after each play. At the end: {html.escape(label)}">'
@@ -265,16 +255,10 @@ def _curve(record: Record, you: int | None) -> str:
     )
 
 
-def _labelled(record: Record, seat: int, you: int | None) -> str:
-    """Return the seat and the name of a player."""
-    name = _player(record, seat, you)
-    return name if seat == you else f"seat {seat}: {name}" if name else f"seat {seat}"
-
-
 def _players(record: Record, you: int | None) -> str:
     """Return the players as items of a list, with room for points."""
     return "".join(
         f'<li><svg viewBox="0 0 22 7" aria-hidden="true"><line class="seat{seat}" x2="22" y1="3.5" y2="3.5"'
-        f' stroke-width="2.5"/></svg>{html.escape(_labelled(record, seat, you))}<output></output></li>'
-        for seat in range(record.rules.num_players)
+        f' stroke-width="2.5"/></svg>{html.escape(name)}<output></output></li>'
+        for seat, name in enumerate(_called(record, you))
     )

@@ -491,16 +491,15 @@ class _Drawing:
             self._chip(_draws(play.draws), x, y + 20, DRAW)
 
     def _numbers(self) -> None:
-        """Write the numbers of rows and columns, and the unit of values."""
+        """Write the labels of rows and columns, and the unit of values."""
         scene, cells = self.scene, self.where.cells
         self._write(self.unit, 8, 50, 13, self.theme.quiet)
         for row in scene.rows:
             rect = cells[row * scene.side + scene.columns[0]]
-            self._write(str(row), 25, rect.centre[1], 16, self.theme.quiet, 0.5)
+            self._write(scene.row_name(row), 25, rect.centre[1], 16, self.theme.quiet, 0.5)
         for column in scene.columns:
-            self._write(
-                str(column), cells[scene.rows[0] * scene.side + column].centre[0], 50, 16, self.theme.quiet, 0.5
-            )
+            x = cells[scene.rows[0] * scene.side + column].centre[0]
+            self._write(scene.column_name(column), x, 50, 16, self.theme.quiet, 0.5)
 
     # --- The score of a play -----------------------------------------------------------------------------------------
     # Marks lie between the cards, where they hide no rank.

@@ -109,7 +109,7 @@ def _notes(game: Game) -> tuple[str, ...]:
         scores = " ".join(map(str, game.previous_round.scores))
         notes.append(f"deal {game.previous_round.round + 1}: {scores} points")
     if game.decided:
-        notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
+        notes.append("over: won by " + " and ".join(f"seat {seat}" for seat in game.winners))
     elif game.over and game.ply < PLAYS:
         notes.append("over: forfeited")
     return tuple(notes)

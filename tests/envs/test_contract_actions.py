@@ -161,7 +161,7 @@ def wrong_plays(driver: Driver) -> dict[int, str]:
         return {absent: f"not in the hand of seat {game.mover}, which holds"}
     if game.pending:
         play = game.hand(game.mover)[0] * cells + [*game.legal][::-1].index(1)
-        return {play: "must announce the points of its play now, -64 to 319"}
+        return {play: "must announce the points of the play now, -64 to 319"}
     filled = next(cell for cell in range(cells) if game.board[cell] >= 0)
     card = game.legal_cards()[0]
     held = " ".join(type(game.deals[0]).NAMES.card_name(each) for each in game.hand(game.mover))

@@ -11,7 +11,7 @@ from quincunx_env.play.session import Session
 from quincunx_env.quincunx import Rules
 from quincunx_env.quincunx.scoring import RATINGS
 
-NAMES = ("", "greedy", "b", "c")
+NAMES = ("my:agent", "greedy", "b", "c")
 
 
 def finished(rules: BaseRules, totals: list[int] | None = None) -> SomeGame:
@@ -27,13 +27,13 @@ def finished(rules: BaseRules, totals: list[int] | None = None) -> SomeGame:
     ("totals", "you", "headline"),
     [
         ([30, 16], 0, "You win by 14 points."),
-        ([30, 29], None, "Seat 0 wins by 1 point."),
-        ([-3, 16], 0, "Seat 1 (greedy) wins by 19 points."),
-        ([-3, 16, 7], 0, "Seat 1 (greedy) wins by 9 points; you are 19 points behind."),
+        ([30, 29], None, "my:agent wins by 1 point."),
+        ([-3, 16], 0, "greedy wins by 19 points."),
+        ([-3, 16, 7], 0, "greedy wins by 9 points; you are 19 points behind."),
         ([5, 5], 0, "A draw: all have 5 points."),
-        ([5, 9, 9], 0, "Seat 1 (greedy) and seat 2 (b) share the win; you are 4 points behind."),
-        ([9, 5, 9], 2, "You and seat 0 share the win."),
-        ([9, 5, 12, 11], None, "Seat 2 (b) wins by 1 point."),
+        ([5, 9, 9], 0, "greedy and b share the win; you are 4 points behind."),
+        ([9, 5, 9], 2, "You and my:agent share the win."),
+        ([9, 5, 12, 11], None, "b wins by 1 point."),
     ],
 )
 def test_games_of_several(totals: list[int], you: int | None, headline: str) -> None:
@@ -53,7 +53,7 @@ def test_the_rating_of_a_solitaire(rating: str) -> None:
     end = ending(game, ["greedy"])
     assert end is not None
     assert (end.headline, end.points) == (
-        f"Seat 0 (greedy) scores {least} points, class {RATINGS.index(rating)} of 5 ({rating.replace('-', ' to ')}).",
+        f"greedy scores {least} points, class {RATINGS.index(rating)} of 5 ({rating.replace('-', ' to ')}).",
         str(least),
     )
     game.lost = True  # type: ignore[attr-defined]
@@ -69,11 +69,11 @@ def test_the_end_of_a_session_and_of_each_round_in_a_replay() -> None:
     while not session.game.over:
         session.play(session.candidates()[0].action if session.human_to_move else session.choose())
     assert session.game.winners == (1,)
-    assert session.ending == ("52 : 58", "Seat 1 (greedy) wins by 6 points.", ("deal 2 of 2",))
+    assert session.ending == ("52 : 58", "Easy wins by 6 points.", ("deal 2 of 2",))
     record = session.record
     found = {number: ending(record.shown(number), record.seats) for number in range(49)}
     ends = {number: end.headline for number, end in found.items() if end}
-    assert ends == {24: "The end of deal 1 of 2.", 48: "Seat 1 (greedy) wins by 6 points."}
+    assert ends == {24: "The end of deal 1 of 2.", 48: "greedy wins by 6 points."}
 
 
 def test_a_forfeit_among_several_names_no_winner() -> None:
@@ -82,3 +82,9 @@ def test_a_forfeit_among_several_names_no_winner() -> None:
     found = ending(game)
     assert found is not None
     assert (found.points, found.headline) == ("0 : 0", "The game was forfeited.")
+
+
+def test_without_names_players_are_seats() -> None:
+    end = ending(finished(Rules(2), [30, 29]))
+    assert end is not None
+    assert end.headline == "Seat 0 wins by 1 point."

@@ -122,7 +122,7 @@ def test_a_record_reads_like_this() -> None:
         ("domain play", "domain work", "domain must be one of play, benchmark, validation, got 'work'"),
         ("seed 0 game 0 domain play", "deal AM | CM", "line 4: a deal is written 'face-up cards | hand"),
         ("seed 0 game 0 domain play", "deal AM | CM | AS", "this deal does not fit the rules; missing:"),
-        ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 cannot be read: 'AV at 0' is not a play: write card, row"),
+        ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 cannot be read: 'AV at 0' is not a play: write card and"),
         (
             "1. seat 0: AV (0, 1) = 3 0",
             "1. AV",

@@ -133,16 +133,16 @@ SIMPLETON = Rules(num_players=2, simpleton=True)
 @pytest.mark.parametrize(
     ("rules", "text", "mistake", "way_out"),
     [
-        (Rules(), "hello", "'hello' is not a play: write card, row and column as in '2MK (1, 3)'", "seat 0 may play"),
+        (Rules(), "hello", "'hello' is not a play: write card and place as in '2MK (1, 3)'", "seat 0 may play"),
         (Rules(), "2MK", "is not a play", "seat 0 may play"),
         (Rules(), "12", "is not a play", "seat 0 may play"),
         (Rules(), "2KM (1, 1)", "unknown card '2KM'", "suits in the order MSVLYK"),
         (Rules(), "PVLY (1, 1)", "PVLY belongs to the extended deck", "seat 0 may play"),
-        (Rules(), "AV (1, 4)", "(1, 4) is off the grid", "rows and columns run from 0 to 3"),
+        (Rules(), "AV (1, 4)", "(1, 4) is off the grid", "which ends at (3, 3)"),
         (Rules(), "AV (0, 0)", "the cell is taken", "legal cells are"),
         (Rules(), "CM (1, 1)", "it is not in the hand of seat 0", "which holds"),
         (SIMPLETON, "announce 3", "no announcement is due", "a card must be played first"),
-        (SIMPLETON, "announce 400", "an announcement must lie between -64 and 319", "seat 0 may play"),
+        (SIMPLETON, "announce 400", "an announcement of 400 points is out of range", "seat 0 may play"),
         (spiral.Rules(), "1S", "unknown card '1S'", "seat 0 may play"),
     ],
 )

@@ -18,11 +18,12 @@ from quincunx_env.cli import main
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.notation.text import play_score, to_text
+from quincunx_env.notation.text import play_score
 from quincunx_env.play.console import COMMANDS, Console
 from quincunx_env.play.session import Session, adviser_name
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import spec_of
+from quincunx_env.render.words import for_people, scene_for_people
 from tests.play.test_session import drawn, play_on
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +44,7 @@ def played_by_hand(rules: BaseRules) -> tuple[list[str], Session]:
     session = Session(rules, [None, *[drawn] * (rules.num_players - 1)], Seeded(0))
     play_on(session)
     texts = [turn.text for turn in session.turns if turn.seat == 0]
-    return [text.lower().replace(",", "").removeprefix("announce ") for text in texts], session
+    return [for_people(text).lower().removeprefix("announce ") for text in texts], session
 
 
 @pytest.mark.parametrize(
@@ -65,14 +66,17 @@ def test_a_whole_game(
     assert Record.read(tmp_path / "game.txt") == expected.record
     shown = capsys.readouterr().out
     assert spec_of(rules).scene(session.game).title in shown
-    assert to_text(expected.record.game(0), 0) in shown
+    called = ["You", "drawn"] if rules.num_players == 2 else ["You", "drawn 1", "drawn 2", "drawn 3"]
+    assert scene_for_people(spec_of(rules).scene(expected.record.game(0), 0), called).text() in shown
     for turn in expected.turns:
-        assert f"{turn.number}. seat {turn.seat} {turn.text}" + (f": {turn.score}" if turn.score else "") in shown
+        assert for_people(f"{turn.number}. seat {turn.seat} {turn.text}", called) in shown
+        assert (f": {turn.score}" if turn.score else "") in shown
     assert expected.ending is not None
-    assert shown.endswith(f"{to_text(expected.game)}\n{expected.ending.headline}\n")
-    before_the_end = shown[: shown.rindex(f"{len(expected.turns)}. seat")]
-    for seat in range(1, rules.num_players):
-        assert not re.search(rf"seat {seat}: .* hand: (?!\d+ cards)\S", before_the_end), "hands of others are hidden"
+    assert shown.endswith(f"\n{expected.ending.headline}\n")
+    assert "seat" not in shown
+    assert not re.search(r"\(\d, \d\)", shown)
+    before_the_end = shown[: shown.rindex(f"{len(expected.turns)}. ")]
+    assert not re.search(r"drawn.*: .* hand: (?!\d+ cards)\S", before_the_end), "hands of others are hidden"
 
 
 def test_mistakes_are_a_line_and_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +84,9 @@ def test_mistakes_are_a_line_and_change_nothing(tmp_path: Path, capsys: pytest.C
     console = Console(session, tmp_path / "game.txt")
     for line, answer in {
         "AM (0, 1)": "which holds AV AL",
-        "AV (0, 0)": "the cell is taken; legal cells are",
+        "AV a1": "the cell is taken; legal cells are [B1, C1",
+        "AV (0, 0)": "the cell is taken; legal cells are [B1, C1",
+        "AV E9": "E9 is off the grid, which ends at E5; You may play",
         "AV": "is not a play",
         "announce 7": "",
         "undo": "nothing to take back",
@@ -102,16 +108,16 @@ def test_hints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the order of the adviser, with the cells in which they are the same plays."""
 
     def adviser(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        return np.array([888 if mask[0, 888] else mask[0].argmax()])  # CK at (2, 3), then the lowest action
+        return np.array([888 if mask[0, 888] else mask[0].argmax()])  # CK at D3, then the lowest action
 
     session = Session(TWO, [None, None], Seeded(0), adviser=adviser)
     session.play(session.parse("AV (0, 1)"))
     Console(session, tmp_path / "game.txt").answer("h")
     title, first, second, *more = capsys.readouterr().out.splitlines()
     assert title == "adviser prefers:"
-    assert first == f"1. CK (2, 3): {play_score(session.game, 888)}; also (1, 2) (2, 1) (3, 2)"
+    assert first == f"1. CK D3: {play_score(session.game, 888)}; also C2 B3 C4"
     hints = [*session.hints()]
-    assert second.startswith(f"2. {hints[1]}")
+    assert second.startswith(f"2. {for_people(str(hints[1]))}")
     assert len(more) == 3
 
 
@@ -125,11 +131,11 @@ def test_scores_of_a_card_are_those_of_the_session(tmp_path: Path, capsys: pytes
     [line] = capsys.readouterr().out.splitlines()
     assert line in lines
     texts = [text.split(" at ") for text in line.removeprefix("CS: ").split("; ")]
-    found = {cell: text for text, cells in texts for cell in re.findall(r"\(\d, \d\)", cells)}
+    found = {cell: text for text, cells in texts for cell in cells.split()}
     card = next(card for card in session.game.hand(0) if spec_of(Rules()).notation.card_names([card]) == ["CS"])
     scene = spec_of(Rules()).scene(session.game)
     for cell, play in session.scores(card).items():
-        shown = found.pop(str(scene.place(cell)))
+        shown = found.pop(for_people(str(scene.place(cell))))
         assert int(shown.split()[0]) == play.points
         assert (f"{play.draws} draw" in shown) == bool(play.draws)
     assert not found
@@ -142,11 +148,11 @@ def test_announcements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     session = Session(Rules(num_players=2, simpleton=True), [None, None], Seeded(0))
     console = Console(session, tmp_path / "game.txt")
     console.answer("AV (0, 1)")
-    assert capsys.readouterr().out == "1. seat 0 AV (0, 1)\n", "the points to announce are hidden"
+    assert capsys.readouterr().out == "1. Player 1 AV B1\n", "the points to announce are hidden"
     console.answer("x")
     console.answer("500")
     assert len(session.turns) == 1
-    assert "an announcement must lie between" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("-64 to 319") == 2, "once a mistake"
     console.answer("u")
     assert not session.turns, "the play is taken back"
     console.answer("AV (0, 1)")
@@ -198,9 +204,9 @@ def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pyt
     [text] = re.findall(
         r"```text\n(Quincunx, solitaire: .*?)```", (ROOT / "docs/play.md").read_text(encoding="utf-8"), re.DOTALL
     )
-    type_lines(*re.findall(r"^seat 0: (.*)$", text, re.MULTILINE))
+    type_lines(*re.findall(r"^You: (.*)$", text, re.MULTILINE))
     Console(Session(Rules(), [None], Seeded(0), adviser_name(Rules())), tmp_path / "game.txt").run()
-    assert capsys.readouterr().out.startswith(re.sub(r"^(seat 0: ).*\n", r"\1", text, flags=re.MULTILINE))
+    assert capsys.readouterr().out.startswith(re.sub(r"^(You: ).*\n", r"\1", text, flags=re.MULTILINE))
 
 
 # --- The program -----------------------------------------------------------------------------------------------------
@@ -210,11 +216,11 @@ def test_a_game_is_ended_and_continued(
     tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The program prints how; without options of a game it is the solitaire."""
-    type_lines("cs (1, 3)", "QUIT")
+    type_lines("cs d2", "QUIT")
     main(["play", "--terminal", "--seed", "0", "--out", str(tmp_path)])
     [path] = tmp_path.iterdir()
     shown = capsys.readouterr().out
-    assert shown.startswith("Quincunx, solitaire: seat 0 human\n")
+    assert shown.startswith("Quincunx, solitaire: You\n")
     assert shown.endswith(
         f"\nContinue or replay this game:\n\n    quincunx play --terminal --resume {path}\n    quincunx replay {path}\n"
     )

@@ -383,7 +383,7 @@ def test_the_cards_of_the_next_person_are_covered(client: TestClient, games: Gam
     table.play(0, table.session.candidates()[0].action)
     wait(lambda: table.session.mover == 2)
     shown = client.get(address).text
-    assert "Pass to seat 2." in shown
+    assert "Pass to Player 2." in shown
     assert "Show my cards" in shown
     assert hand() == 0
     table.show(table.position)
@@ -402,15 +402,15 @@ def test_opponents_have_the_names_of_their_levels(client: TestClient, games: Gam
     while not table.session.game.over:
         wait(lambda: table.session.human_to_move)
         seen = client.get(address).text
-        assert 'title="heuristic">Medium</span>' in seen
+        assert '<b title="heuristic">Medium</b>' in seen
         table.play(table.position, table.session.candidates()[0].action)
         assert re.sub(r'title="[a-z]*"', "", client.get(address).text).count("heuristic") == 0
         wait(lambda: table.session.human_to_move or table.session.game.over)
     wait(lambda: "Hard reached" in client.get(address).text)
     ended = client.get(address).text
-    assert "(Medium)" in ended or "You win" in ended
+    assert re.search("<p>(Medium wins|You win|A draw)", ended)
     assert "against Medium" in client.get("/token/").text
-    assert "seat 1: Medium" in client.get(f"{address}/replay").text
+    assert "Medium, deal 0" in client.get(f"{address}/replay").text
     thinking = Table(Session(Rules(num_players=2), ["heuristic", None], Seeded(0)), games.folder / "x.txt", 5.0)
     assert View(thinking).status == "Medium is thinking …"
 
@@ -433,7 +433,7 @@ def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, games:
         assert "Next deal" in shown
         assert "The end of round 1 of 2." in shown
         penalties = table.game.penalties
-        assert f"Left in hand: Seat 0 {pages.signed(-penalties[0])}, Seat 1 {pages.signed(-penalties[1])}" in shown
+        assert f"Left in hand: Player 1 {pages.signed(-penalties[0])}, Player 2 {pages.signed(-penalties[1])}" in shown
         card, cell = next(iter(table.session.game.hand(0))), next(iter(pages.View(table).scene.legal), 1)
         answer = client.post(f"{address}/play", content=f"position={position}&card={card}&cell={cell}")
         assert (answer.status_code, "the next deal has not begun" in answer.text) == (400, True)

@@ -19,7 +19,7 @@ from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import parts_of
 from quincunx_env.render.replay_page import embedded, replay_page
-from quincunx_env.render.words import minus
+from quincunx_env.render.words import for_people, minus, players, scene_for_people
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
 NAMES = sorted(path.stem for path in RECORDS.glob("*.txt"))
@@ -62,7 +62,7 @@ def check_curve(record: Record, curve: str) -> None:
     assert [high - y for _, y in drawn[::steps]] == totals[0]
     assert [high - y for _, y in drawn[steps - 1 :: steps]] == totals[1]
     assert {0, high - low} == {min(y for _, y in drawn), max(y for _, y in drawn)}
-    assert all(f"seat {seat}: {name}" in curve for seat, name in enumerate(record.seats))
+    assert all(name in curve for name in players(record.seats))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -73,7 +73,9 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
     positions = data["games"][0]["positions"]
     assert len(positions) == len(record.actions) + 1
     for number in (0, 1, 7, len(record.actions)):
-        position, scene = positions[number], spec_of(record.rules).scene(record.shown(number))
+        names = players(record.seats or [""] * record.rules.num_players)
+        position, game = positions[number], record.shown(number)
+        scene = scene_for_people(spec_of(record.rules).scene(game), names)
         drawn = svg.draw(scene).partition("</defs>\n")[2].removesuffix("</svg>\n")
         shown = picture(data, position["picture"])
         for colour, value in svg.THEMES["dark"]._asdict().items():
@@ -82,7 +84,9 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
         assert {*without_names.sub("", drawn.replace('"', "'")).splitlines()} == {
             *without_names.sub("", shown.replace('"', "'").replace("back-varedge", "back-242d32")).splitlines()
         }
-        assert position["caption"].startswith(minus(str(record.turns[number - 1])) if number else "The deal")
+        assert position["caption"].startswith(
+            minus(for_people(str(record.turns[number - 1]), names)) if number else "The deal"
+        )
         ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{shown}</svg>')
     check_curve(record, data["games"][0]["curve"])
     used = {*re.findall(r"href=.(#[^'\"]+)", "".join(data["lines"]))}
@@ -116,7 +120,7 @@ def test_a_name_becomes_no_attribute(mark: str) -> None:
     object.__setattr__(record, "seats", (name, "b"))
     data = data_of(replay_page([record]))
     shown = picture(data, data["games"][0]["positions"][0]["picture"])
-    assert f'aria-label="seat 0: {name}"' in shown
+    assert f'aria-label="{name}"' in shown
     still = svg.draw(replace(spec_of(record.rules).scene(record.game()), title=name))
     assert [line for line in parts_of(still)[1] if mark in line] == [
         line for line in still.split("\n")[1:] if mark in line
@@ -133,11 +137,11 @@ def test_values_are_shown_as_a_heat_map_with_the_best_plays_and_the_next() -> No
             assert not position["thoughts"]
             continue
         assert position["thoughts"].startswith("Best values: ")
-        assert float(position["thoughts"].split()[5].rstrip(",;").replace("\N{MINUS SIGN}", "-")) == np.nanmax(values)
+        assert float(position["thoughts"].split()[4].rstrip(",;").replace("\N{MINUS SIGN}", "-")) == np.nanmax(values)
         card, cell = divmod(record.actions[number], game.rules.num_cells)
         following = position["thoughts"].partition("; the next play ")[2]
         value = values[card, cell]
-        assert following == ("" if np.isnan(value) else minus(f"{record.turns[number].text} {value:.1f}"))
+        assert following == ("" if np.isnan(value) else minus(for_people(f"{record.turns[number].text} {value:.1f}")))
         assert position["valued"] != position["picture"]
         assert f"aria-label='{np.nanmax(values):g}'" in picture(data, position["valued"])
 
@@ -168,12 +172,13 @@ def test_long_names_stand_below_the_curve_alone() -> None:
     record = Record(Rules(2), Seeded(0), (51,), ("A very long name of a player", "short"))
     labels = [
         re.findall(
-            "aria-label='(seat [^']*)'", picture(data_of(page), data_of(page)["games"][0]["positions"][0]["picture"])
+            "aria-label='(A very[^']*|short)'",
+            picture(data_of(page), data_of(page)["games"][0]["positions"][0]["picture"]),
         )
         for page in (replay_page([record], seat=1), replay_page([record]), replay_page([record], seat=0))
     ]
-    assert labels[0] == ["seat 0", "seat 1: short"]
-    assert labels[1:] == [["seat 0: A very long name of a player", "seat 1: short"]] * 2
+    assert labels[0] == ["A very long nam…", "short"]
+    assert labels[1:] == [["A very long name of a player", "short"]] * 2
 
 
 def test_a_replay_shows_a_game() -> None:
@@ -196,10 +201,10 @@ def test_the_reader_is_called_you_and_finds_the_way_back() -> None:
     assert game["positions"][1]["caption"].startswith("1. You ")
     shown = picture(data_of(page), game["positions"][1]["picture"])
     assert "aria-label='You'" in shown
-    assert "aria-label='seat 1: greedy'" in shown
+    assert "aria-label='greedy'" in shown
     assert "You played" in shown
     assert "seat 0" not in json.dumps(data_of(page)) + page
     plain = replay_page([record])
-    assert "seat 0: human" in plain
+    assert "Player 1, greedy, deal 0" in plain
     assert "<time>" not in plain
     assert '<a class="button"' not in plain

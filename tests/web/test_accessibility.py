@@ -36,13 +36,13 @@ def test_a_screen_reader_hears_the_grid_and_the_last_play(page: Page, server: Ru
     page.goto(f"{server.link}game/{table.name}")
     grid = page.get_by_role("region", name="Grid")
     first = grid.get_by_role("row").nth(1)
-    expect(first).to_have_text(re.compile(r"^0\s*Ace of Knots\s*free\s*free\s*Crown of Leaves$"))
+    expect(first).to_have_text(re.compile(r"^1\s*Ace of Knots\s*free\s*free\s*Crown of Leaves$"))
     card = page.get_by_role("button", name="9 of Leaves and Knots")
     card.click()
     expect(first).to_contain_text("free, basic +9")
     table.play(0, table.session.parse("9LK (0, 2)"))
-    expect(page.locator("#live")).to_have_text("You played 9 of Leaves and Knots at row 0, column 2: basic +9.")
-    expect(page.locator("#log li").first).to_have_text("9LK (0, 2) +9 (basic +9)")
+    expect(page.locator("#live")).to_have_text("You played 9 of Leaves and Knots at C1: basic +9.")
+    expect(page.locator("#log li").first).to_have_text("9LK C1 +9 (basic +9)")
     expect(page.locator("#log .named").first).to_have_attribute("aria-label", "9 of Leaves and Knots")
     assert {region.get_attribute("aria-label") for region in page.locator("main section").all()} >= {"Grid", "Plays"}
 

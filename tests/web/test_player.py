@@ -11,7 +11,7 @@ from quincunx_env import Record
 from quincunx_env.core.game import SomeGame
 from quincunx_env.notation.ending import ending
 from quincunx_env.render.replay_page import embedded, replay_page
-from quincunx_env.render.words import minus
+from quincunx_env.render.words import for_people, minus, players
 from tests.web.conftest import OpenPage
 
 pytestmark = pytest.mark.web
@@ -42,8 +42,9 @@ def taken(page: Page) -> Locator:
 
 
 def expect_position(page: Page, record: Record, number: int) -> None:
-    caption = minus(str(record.turns[number - 1])) if number else "The deal"
-    end = ending(record.game(), record.seats) if number == len(record.actions) else None
+    names = players(record.seats or [""] * record.rules.num_players)
+    caption = minus(for_people(str(record.turns[number - 1]), names)) if number else "The deal"
+    end = ending(record.game(), names) if number == len(record.actions) else None
     expect(page.locator("#caption")).to_have_text(f"{caption}. {end.headline}" if end else caption)
     expect(page.locator("#points output")).to_have_text([*map(minus, record.game(number).totals)])
     expect(taken(page)).to_have_count(len([card for card in record.game(number).board if card >= 0]))

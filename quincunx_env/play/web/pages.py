@@ -18,13 +18,12 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Scene, ScoredPlay
 from quincunx_env.notation.ending import ending
-from quincunx_env.notation.record import Record, RecordedAction
+from quincunx_env.notation.record import HUMAN, Record, RecordedAction
 from quincunx_env.play.daily import FIRST, RULES, deal_of, shared, today
-from quincunx_env.play.result import points_of, your_seat
+from quincunx_env.play.result import points_of
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     DEFAULT_LEVEL,
-    HUMAN,
     Hint,
     Session,
     adviser_name,
@@ -260,15 +259,15 @@ class View:
         session, game, rules = table.session, table.game, table.session.rules
         self.spec, self.game = spec_of(rules), game
         seat = None if table.paused else session.seat
-        self.scene = scene = self.spec.scene(game, seat)
+        self.names = session.called
+        self.scene = scene = words.scene_for_people(self.spec.scene(game, seat), self.names)
         self.open = seat is None
         self.wanted = None if table.wanted is None else self.spec.notation.decode_play(game, table.wanted)
         if self.wanted:
             self.scene = scene = replace(scene, legal=frozenset({self.wanted[1]}))
         self.yours = session.human_to_move and scene.pending is None and not (table.paused or table.covered)
         self.held = () if self.open or table.covered else scene.seats[scene.shown].cards or ()
-        self.names = _names(session)
-        self.ending = ending(game, [self.level(seat) for seat in range(rules.num_players)], your_seat(session.names))
+        self.ending = ending(game, self.names, session.your_seat)
         self.card = card if self.yours and card in self.choices else None
         self.cell = cell if self.card is not None and cell in scene.legal else None
         if self.card is not None and len(scene.legal) == 1:
@@ -336,10 +335,9 @@ class View:
             return "The round is over." if self.table.paused else "The game is over."
         assert session.mover is not None
         if not session.human_to_move:
-            seat = f"{self.names[session.mover]}, " if len(self.names) > 2 else ""
-            return f"{seat}{self.level(session.mover)} is thinking …"
+            return f"{self.names[session.mover]} is thinking …"
         if self.table.covered:
-            return f"Pass to {self.names[session.mover].lower()}."
+            return f"Pass to {self.names[session.mover]}."
         whose = "" if len(session.human_seats) == 1 else f"{self.names[session.mover]}: "
         if scene.pending:
             return f"{whose}Announce the points of {scene.pending.title}."
@@ -348,7 +346,7 @@ class View:
         name = scene.faces[self.card].name
         if self.cell is None:
             return f"{whose}Choose a cell for {name}."
-        return f"{whose}Play {name} at {scene.place(self.cell)}?"
+        return f"{whose}Play {name} at {scene.place_name(self.cell)}?"
 
     @property
     def said(self) -> str:
@@ -359,21 +357,15 @@ class View:
         lesson = re.sub(r"\b\w+\b", lambda match: faces.get(match[0], match[0]), self.lesson)
         if play is None:
             return lesson
-        row, column = self.scene.place(play.cell)
-        who = "" if self.play else self.named(play.title).partition("played ")[0] + "played "
+        who = "" if self.play else play.title.partition("played ")[0] + "played "
         parts = ", ".join(text for text, _ in chips(play)) or "no points"
         points = f": {f'{signed(play.points)}, ' if self.play else ''}{parts}" if play.scored else ""
         card = self.scene.faces[play.card].words
-        return minus(f"{who}{card} at row {row}, column {column}{points}.{result} {lesson}".strip())
+        return minus(f"{who}{card} at {self.scene.place_name(play.cell)}{points}.{result} {lesson}".strip())
 
     def named(self, text: str) -> str:
-        """Return a text with the names of the seats for the reader."""
-        return minus(re.sub(r"\bseat (\d)\b", lambda match: self.names[int(match[1])], text))
-
-    def level(self, seat: int) -> str:
-        """Return an agent's level of play; empty for humans."""
-        name = self.session.names[seat]
-        return "" if name == HUMAN else level_of(self.session.rules, name)
+        """Return a text with names of players and places for the reader."""
+        return minus(words.for_people(text, self.names))
 
     @property
     def adviser(self) -> str:
@@ -398,7 +390,7 @@ class View:
 
     def result(self, best: int | None, streak: int) -> list[str]:
         """Return sentences on the points and the days in a row."""
-        seat = your_seat(self.session.names)
+        seat = self.session.your_seat
         points = None if seat is None else points_of(self.game, seat)
         if self.table.paused or seat is None or not self.game.decided:
             return []
@@ -413,10 +405,10 @@ class View:
         return found
 
     @property
-    def rows(self) -> list[tuple[int, list[str]]]:
+    def rows(self) -> list[tuple[str, list[str]]]:
         """The grid in words by row, with the chosen card's points."""
         return [
-            (row, [self._cell(row * self.scene.side + column) for column in self.scene.columns])
+            (self.scene.row_name(row), [self._cell(row * self.scene.side + column) for column in self.scene.columns])
             for row in self.scene.rows
         ]
 
@@ -443,17 +435,9 @@ class View:
         return self.spec.candidate(self.session.game, *self.spec.notation.decode_play(self.session.game, hint.action))
 
 
-def _names(session: Session) -> list[str]:
-    """Return names of the seats for the reader."""
-    if session.rules.num_players == 1:
-        return ["You"]
-    alone = len(session.human_seats) == 1
-    return ["You" if alone and seat in session.human_seats else f"Seat {seat}" for seat in range(len(session.names))]
-
-
 def with_suits(text: str, scene: Scene) -> Markup:
-    """Return a text with the emblems of suits in place of letters."""
-    return Markup(words.with_suits(text, scene.faces))
+    """Return a text with emblems of suits, and places as in chess."""
+    return Markup(words.with_suits(words.for_people(text), scene.faces))
 
 
 def tone(points: int) -> str:

@@ -13,14 +13,13 @@ from typing import NamedTuple
 from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.record import Record, RecordError
+from quincunx_env.notation.record import HUMAN, Record, RecordError
 from quincunx_env.play.daily import day_of, streak
 from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.result import comparison, points_of, points_on_the_same_deal, your_seat
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     HINTS,
-    HUMAN,
     Hint,
     Session,
     adviser_name,

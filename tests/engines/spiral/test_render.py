@@ -70,4 +70,4 @@ def test_a_finished_game_as_text(plays: Any, last: str) -> None:
     assert text[8:-1] == ["  last: seat 1 played AS at (0, 4)" + scored[0], *scored[1:]]
     assert text[-1] == last
     game.totals[:] = [30, 30]
-    assert ansi(game).endswith("over: won by seat 0 and 1")
+    assert ansi(game).endswith("over: won by seat 0 and seat 1")

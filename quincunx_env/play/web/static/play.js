@@ -162,12 +162,13 @@ function onClick(event) {
   const button = event.target.closest?.("button");
   if (!button) return;
   if (button.matches("[data-copy]")) return copy(button);
-  const { act: what, announce, card } = button.dataset;
+  const { act: what, announce, card, step } = button.dataset;
   if (what === "play") play();
   else if (what === "points") choose({ points: state().points === "1" ? "0" : "1" });
   else if (what === "hint") hint();
   else if (what) act(what);
   else if (button.dataset.hint) chooseHint(button);
+  else if (step) one("#announce input").value = Number(one("#announce input").value) + Number(step); // some keypads have no minus
   else if (announce) act("play", { announce });
   else if (card && (event.detail === 0 || event.pointerType !== "mouse")) {
     if (card === chosen.card && legal().length === 1) play(); // by keyboard or finger
