@@ -50,7 +50,7 @@ OUTSIDE = {"train", "tests", "docs"}
 """A checkout has them, an installed package has not."""
 
 HEAVY = {
-    *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"),
+    *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "scipy", "tqdm", "tyro"),
     *(
         "pygame",
         "thorvg_python",

@@ -99,7 +99,7 @@ class Tournament:
         try:
             rated = sorted(zip(self.ratings, self.names, strict=True), reverse=True)
             policies = [f"{name} {rating.value:+z.0f}" for rating, name in rated]
-        except ImportError:  # without choix
+        except ImportError:  # without SciPy
             policies = [*self.names]
         return f"Tournament: {', '.join(policies)}; {self.deals:,} deals"
 
@@ -180,8 +180,7 @@ def bradley_terry(wins: Floats) -> Floats:
     """Fit the model of Bradley and Terry (1952).
 
     In it n beats m with odds exp(strength n - strength m). Half a win each way is added to every pair, so that
-    strengths stay finite for a policy that won or lost all games. The package choix maximises the likelihood by
-    iterated Luce spectral ranking (Maystre and Grossglauser, 2015).
+    strengths stay finite for a policy that won or lost all games.
 
     Args:
         wins: float64 [N, N], how often n beats m, ties counting half.
@@ -190,13 +189,22 @@ def bradley_terry(wins: Floats) -> Floats:
         float64 [N], strengths with mean 0.
 
     Raises:
-        ImportError: without choix.
+        ImportError: without SciPy.
     """
     with needs_extra("arena", "a rating"):
-        import choix
+        from scipy import optimize, special
 
-    strengths = choix.ilsr_pairwise_dense(wins + 0.5 * (1 - np.eye(len(wins))))
-    return np.asarray(strengths - strengths.mean())
+    wins = (wins + 0.5) * (1 - np.eye(len(wins)))
+    games = wins + wins.T
+
+    def slopes(strengths: Floats) -> tuple[Floats, Floats]:
+        """Return gradient and Hessian, with terms that make the sum 0."""
+        shares: Floats = special.expit(strengths[:, None] - strengths)
+        expected, curvature = games * shares, games * shares * shares.T
+        return (wins - expected).sum(axis=1) - strengths.sum(), curvature - np.diag(curvature.sum(axis=1)) - 1
+
+    found: Floats = optimize.root(slopes, np.zeros(len(wins)), jac=True, tol=1e-10).x
+    return found - found.mean()
 
 
 def tournament(

@@ -26,7 +26,6 @@ from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.utils import npz
 
 pytest.importorskip("scipy.stats")
-pytest.importorskip("choix")
 
 
 def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

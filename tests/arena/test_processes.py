@@ -18,7 +18,7 @@ from quincunx_env.arena import Run, tournament
 from quincunx_env.cli import main
 from quincunx_env.utils.processes import results_in_order, worker_processes
 
-pytest.importorskip("choix")
+pytest.importorskip("scipy")
 pytest.importorskip("tyro")
 
 PROCESSES = Path("/proc")

@@ -8,7 +8,7 @@ from quincunx_env.arena import Run, tournament
 from quincunx_env.policies import PolicyFileError
 from tests.policies.test_files import NETWORK
 
-pytest.importorskip("choix")
+pytest.importorskip("scipy")
 
 
 def test_a_file_for_other_rules_is_refused_before_games_are_played(tmp_path: Path) -> None:

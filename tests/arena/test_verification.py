@@ -20,7 +20,6 @@ from quincunx_env.spiral.rules import Rules as SpiralRules
 from tests.arena.test_games import pack, unpack
 
 pytest.importorskip("scipy.stats")
-pytest.importorskip("choix")
 
 FIRST, DEALS = 5, 12
 CONFIG = MatchConfig(Rules(), Deals(DEALS, first=FIRST), chunk=4)

@@ -16,7 +16,7 @@ from quincunx_env.arena.games import Games
 from quincunx_env.quincunx.rules import Rules
 from tests.cli.conftest import Command
 
-for library in ("choix", "scipy", "tyro"):
+for library in ("scipy", "tyro"):
     pytest.importorskip(library)
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -317,21 +317,6 @@ from quincunx_env import quincunx_v0
 check_env_specs(PettingZooWrapper(quincunx_v0.env(), use_mask=True))
 """
 
-TIANSHOU = """
-import sys
-
-from tianshou.highlevel.config import OffPolicyTrainingConfig
-from tianshou.highlevel.env import EnvFactoryRegistered, VectorEnvType
-from tianshou.highlevel.experiment import DQNExperimentBuilder, ExperimentConfig
-
-envs = EnvFactoryRegistered(task=sys.argv[1], venv_type=VectorEnvType.DUMMY)
-training = OffPolicyTrainingConfig(
-    max_epochs=1, epoch_num_steps=int(sys.argv[2]), num_training_envs=8, num_test_envs=1, buffer_size=20_000,
-    collection_step_num_env_steps=80, update_step_num_gradient_steps_per_sample=0.1,
-)
-DQNExperimentBuilder(envs, ExperimentConfig(persistence_enabled=False, watch=False), training).build().run()
-"""
-
 TIANSHOU_PLAYERS = """
 import sys
 
@@ -516,7 +501,6 @@ CLIENTS = (
     Client("RL Zoo", ("rl_zoo3",), "train, enjoy: DQN", FLAT, 3, ZOO, learns=True),
     Client("TorchRL", ("torchrl",), "GymEnv, check_env_specs", FLAT, 0, TORCHRL),
     Client("TorchRL", ("torchrl",), "PettingZooWrapper, check_env_specs", "quincunx_v0", 1, TORCHRL_PLAYERS),
-    Client("Tianshou", ("tianshou",), "DQNExperimentBuilder", FLAT, 0, TIANSHOU, learns=True),
     Client(
         *("Tianshou", ("tianshou",), "PettingZooEnv, DQN among random players", "quincunx_v0", 1, TIANSHOU_PLAYERS),
         learns=True,

@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 import quincunx_env
-from docs.glyphs import WEIGHTS, font_files, outlines
 from docs.pictures import (
     ANIMATION,
     CURVE,
@@ -27,7 +26,6 @@ from docs.pictures import (
 )
 from quincunx_env import Batch, Rules
 from quincunx_env.arena.evaluation import COLUMNS
-from quincunx_env.render.svg import font
 from tests.docs import test_language as language
 from tests.pictures import TOLERANCE, difference
 
@@ -132,14 +130,6 @@ def test_the_citation_is_of_this_version() -> None:
     assert version == quincunx_env.__version__
     [entry] = re.findall(r"```bibtex\n(.*?)```", text_of(FRONT), re.DOTALL)
     assert re.findall(r"(?:title|version) = \{(.*)\}", entry) == [title.replace("_", r"\_"), version]
-
-
-def test_the_letters_of_pictures_are_those_of_the_font() -> None:
-    pytest.importorskip("font_manrope")
-    files = font_files()
-    for weight, name in WEIGHTS.items():
-        letters = getattr(font(), weight)
-        assert {letter: tuple(drawn) for letter, drawn in letters.items()} == outlines(files / name)
 
 
 @pytest.mark.parametrize("path", [ANIMATION, MANY], ids=lambda path: path.stem)
