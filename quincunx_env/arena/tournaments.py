@@ -203,8 +203,8 @@ def bradley_terry(wins: Floats) -> Floats:
         expected, curvature = games * shares, games * shares * shares.T
         return (wins - expected).sum(axis=1) - strengths.sum(), curvature - np.diag(curvature.sum(axis=1)) - 1
 
-    found: Floats = optimize.root(slopes, np.zeros(len(wins)), jac=True, tol=1e-10).x
-    return found - found.mean()
+    found = optimize.root(slopes, np.zeros(len(wins)), jac=True, tol=1e-10).x
+    return np.asarray(found - found.mean())
 
 
 def tournament(
