@@ -61,7 +61,11 @@ def examples(rules: Rules) -> list[Example]:
         Example(
             "A sum of 11 or 20 draws a card, a sum of 10 does nothing; a Crown counts 10, an Ace 1.", ["6SY 5ML*"], 0, 1
         ),
-        Example("A sum below 10 is lost, but won if one card is an Ace and the two share a suit.", ["3MV 4YK* AY"], -2),
+        Example(
+            "A sum below 10 costs its points; it scores them if one card is an Ace and the two share a suit.",
+            ["3MV 4YK* AY"],
+            -2,
+        ),
         Example("Two neighbours of one rank are a pair, 5 points.", ["7SK 7VY*"], 9),
         Example(
             f"Three or more in order in a {lines} are a straight, 20 points; three of one rank score 30.",

@@ -413,16 +413,22 @@ def test_the_replay_on_a_phone_shows_grid_points_and_suits(
 def test_the_dialog_of_rules_keeps_its_cross_and_one_size_of_cards(
     open_page: OpenPage, server: Running, size: str
 ) -> None:
-    page = open_page(size)
+    page = open_page(size, has_touch=size == "390x664", is_mobile=size == "390x664")
     begin(page, server)
     page.keyboard.press("?")
+    close = page.get_by_role("button", name="Close")
     for place in (0, 300, 100_000):
         page.locator("#rules").evaluate("(rules, place) => rules.scrollTo(0, place)", place)
-        expect(page.get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+        expect(close).to_be_in_viewport(ratio=1)
+        box = close.evaluate("close => close.parentElement.getBoundingClientRect().toJSON()")
+        for x in (box["left"] + 20, box["right"] - 20):  # no words show beside it
+            top = "([x, y]) => document.elementFromPoint(x, y).closest('.bar') !== null"
+            assert page.evaluate(top, [x, box["top"] + 4])
     pictures = page.locator(".pictures svg")
     widths = pictures.evaluate_all("all => all.map(one => one.querySelector('.taken').getBoundingClientRect().width)")
     assert len(widths) == 6
     assert max(widths) - min(widths) < 0.1 * max(widths)
+    expect(page.locator(".keys")).to_be_visible(visible=size != "390x664")
     pair = page.locator(".pictures li").filter(has_text="pair")
     expect(pair.locator("[class~=cell]")).to_have_count(2)
 
