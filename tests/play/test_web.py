@@ -582,6 +582,22 @@ def test_todays_deal_has_title_mark_streak_and_a_text_to_share(client: TestClien
     assert "<h1>Quincunx, solitaire</h1>" in client.get(f"/token/game/{other.name}").text
 
 
+def test_the_deal_of_a_day_continues_when_it_is_unfinished(client: TestClient, games: Games) -> None:
+    form = f"kind=solitaire&day={today() - timedelta(days=9)}"
+    address = begin(client, form)
+    [table] = games._tables.values()
+    table.play(0, table.session.candidates()[0].action)
+    games._tables.clear()  # as after a restart
+    assert begin(client, form) == address
+    start = client.get("/token/").text
+    assert "Today's deal</button>" in start
+    assert f'<input type="date" name="day" min="{daily.FIRST}" max="{today()}"' in start
+    begin(client, f"kind=solitaire&day={today()}")
+    [*_, table] = games._tables.values()
+    table.play(0, table.session.candidates()[0].action)
+    assert "Continue today's deal</button>" in client.get("/token/").text
+
+
 def test_opponents_of_the_command_line_are_offered_where_they_can_play(tmp_path: Path) -> None:
     class OnlyTwo:
         def for_rules(self, rules: Any) -> Any:

@@ -378,6 +378,26 @@ def at_the_end(server: Running, rules: BaseRules, *opponents: str, seed: int = 0
     return f"{server.link}game/{server.games.start(session).name}"
 
 
+@pytest.mark.parametrize("size", ["360x640", "1280x800"])
+def test_the_start_page_has_ones_games_first_and_one_row_of_kinds(
+    open_page: OpenPage, server: Running, size: str
+) -> None:
+    page = open_page(size)
+    page.goto(server.link)
+    expect(page.get_by_text("They appear here")).to_be_attached()
+    begin(page, server)
+    page.locator("#hand .card").nth(2).drag_to(cells(page).nth(5))
+    expect(page.locator("#log li")).to_have_count(1)
+    page.goto(server.link)
+    expect(page.get_by_role("heading", name="Quincunx")).to_have_count(1)
+    expect(page.get_by_role("link", name="Continue")).to_be_in_viewport(ratio=1)
+    places = "all => new Set(all.map(one => one.getBoundingClientRect().%s)).size"
+    for part in ("top", "height", "width"):
+        assert page.locator(".kind").evaluate_all(places % part) == 1
+    assert page.locator(".kind > button").evaluate_all(places % "top") == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_todays_deal_is_copied(open_page: OpenPage, server: Running) -> None:
     page = open_page("390x664", permissions=["clipboard-read", "clipboard-write"])
     page.goto(at_the_end(server, Rules(), seed=int(f"{today():%Y%m%d}")))

@@ -186,7 +186,8 @@ def picture(kind: str) -> str:
     session = Session(rules, [None] * rules.num_players, GAMES[KINDS[kind].game].Game.from_seed(rules, 4).deals)
     for _ in range(6 if kind == "spiral" else 4):
         session.play(session.candidates()[0].action)
-    return draw(spec_of(rules).scene(session.game), portion="grid", theme=PAGE)
+    scene = words.scene_for_people(spec_of(rules).scene(session.game), session.called)
+    return draw(scene, portion="grid", theme=PAGE)
 
 
 def session_of(

@@ -34,7 +34,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
-from quincunx_env.play.daily import day_of, today
+from quincunx_env.play.daily import FIRST, day_of, today
 from quincunx_env.play.lessons import lessons
 from quincunx_env.play.result import your_seat
 from quincunx_env.play.session import DEFAULT_LEVEL
@@ -197,6 +197,7 @@ class Handlers:
             opponents={name: pages.opponents(name, self.games.named) for name in KINDS},
             default=DEFAULT_LEVEL,
             today=today(),
+            first=FIRST,
             todays=self.games.of_day(today()),
             streak=self.games.streak(),
             pictures={name: pages.picture(name) for name in KINDS},
@@ -204,13 +205,15 @@ class Handlers:
         )
 
     def new(self, form: Mapping[str, str]) -> Response:
-        """Start a game."""
+        """Start a game, or continue the deal of a day."""
         try:
             session = pages.session_of(form, self.games.adviser, self.games.named)
         except ValueError as error:
             return self.start({}, str(error))
         day = day_of(session.record)
-        if day and (known := self.games.of_day(day)) and known.over:
+        if day and (known := self.games.of_day(day)):
+            if not known.over:
+                return self._go_to(self.games.table(known.name))
             session.not_counted("known deal")
         return self._go_to(self.games.start(session))
 
