@@ -6,6 +6,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from quincunx_env.core.observation import Observer
+from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, changed_options, choose_rules
 from quincunx_env.core.spec import GameSpec
 
@@ -74,6 +75,19 @@ def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any
     return choose_rules(spec.Rules, spec.multiplayer_rules, rules, options)
 
 
+@cache
+def _observer(rules: BaseRules, preview: bool) -> Observer:
+    return make_observer(rules, preview)
+
+
+def observer_of(policy: Policy, rules: BaseRules) -> Observer:
+    """Return the observer of what a policy reads.
+
+    Without an attribute ``preview`` that is False it reads the preview.
+    """
+    return _observer(rules, getattr(policy, "preview", True))
+
+
 def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False) -> Observer:
     """Return an observer of games with these rules.
 
@@ -83,11 +97,14 @@ def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False)
         padded: observations and actions have the same shape under all rules of the game.
 
     Raises:
-        ValueError: if an option is not a bool, or ``rules`` are not rules of a game.
+        ValueError: if an option is not a bool, if ``rules`` are not rules of a game, or if the game has no padded
+            observations.
     """
     if not isinstance(padded, bool):
         raise ValueError(f"padded must be True or False, got {padded!r}")
     spec = spec_of(rules)
-    if padded and spec.PaddedObserver:
-        return spec.PaddedObserver(rules, preview)
-    return spec.Observer(rules, preview)
+    if not padded:
+        return spec.Observer(rules, preview)
+    if not spec.PaddedObserver:
+        raise ValueError(f"{spec.name!r} has no padded observations: make an environment or a policy for each rules")
+    return spec.PaddedObserver(rules, preview)

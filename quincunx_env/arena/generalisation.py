@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from quincunx_env.arena.benchmark import Split, Task, TaskResult, evaluate_on_task, task_of
 from quincunx_env.arena.runner import Run
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.core.policy import Agent, Policy
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.policy import Agent
 from quincunx_env.policies import display_name
-from quincunx_env.registry import GAMES, make_observer
+from quincunx_env.registry import GAMES
 
 DEALS = 1_000
 """Deals of the final figure under each rules: the first of `Task.final`."""
@@ -94,7 +93,8 @@ def evaluate_generalisation(
 
     Args:
         task: its name.
-        policy: the policy, or its name as `quincunx_env.arena.resolve` takes it; see `PaddedAgent`.
+        policy: the policy, or its name as `quincunx_env.arena.resolve` takes it; a policy of one shape
+            is a `quincunx_env.policies.EncodedPolicy` with ``padded=True``.
         split: deals to play under each rules, see `Split`.
         deals: their number, the first ones of the split; if None `DEALS`, or all of the split if it has fewer.
         name: of the policy in tables.
@@ -112,28 +112,3 @@ def evaluate_generalisation(
         count = min(DEALS, each.deals(split).count) if deals is None else deals
         found[each.name] = evaluate_on_task(each, policy, split=split, deals=count, name=name, run=run)
     return GeneralisationResult(TASKS[task], name or display_name(policy), found)
-
-
-@dataclass(frozen=True)
-class PaddedAgent:
-    """A policy of padded observations as an agent; a `PolicyFactory`.
-
-    It sees what environments with several rules show: the piece ``form`` encodes the rules. Its masks and actions are
-    padded, too.
-    """
-
-    policy: Policy
-    preview: bool = False
-    """Whether it observes the preview."""
-
-    def for_rules(self, rules: BaseRules) -> Policy:
-        """Return the policy for observations without padding.
-
-        Raises:
-            ValueError: for a game without padded observations.
-        """
-        observer = make_observer(rules, self.preview, padded=True)
-        if not hasattr(observer, "unpad_policy"):
-            raise ValueError(f"a policy of padded observations cannot play {rules}: its observations have one shape")
-        unpadded: Policy = observer.unpad_policy(self.policy)
-        return unpadded

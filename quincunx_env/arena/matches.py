@@ -15,7 +15,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent, NotFiniteError, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFileError, display_name
-from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.registry import observer_of, spec_of
 
 Actions = npt.NDArray[np.uint16]
 
@@ -148,7 +148,6 @@ def play_matches(
         PolicyFileError: if these are the numbers of a model in a file.
     """
     numbers, rules = config.deal_numbers(chunk), config.rules
-    observer = make_observer(rules, preview=True)
     rngs = [config.generator(chunk, number) for number in range(len(policies))]
     names = names or [display_name(policy) for policy in policies]
     ends, played, taken = list[tuple[Ints, Bools]](), list[Ints](), list[Actions]()
@@ -164,7 +163,8 @@ def play_matches(
                 own, number = rows[movers == seat], seating[seat]
                 positions = batch.fork(own)
                 with _naming(names[number]):
-                    chosen = playing[seat](observer.observe_batch(positions), positions.mask, rngs[number])
+                    seen = observer_of(playing[seat], rules).observe_batch(positions)
+                    chosen = playing[seat](seen, positions.mask, rngs[number])
                 try:
                     batch.step(chosen, own)
                 except IllegalAction as error:

@@ -256,6 +256,18 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         """Convert actions to the engines', int64 [n] -> int64 [n]. Actions that the engines do not have become -1."""
         return actions
 
+    def pad(self, pieces: Pieces) -> Pieces:
+        """Return this observer's pieces, [n, ...], from pieces with the preview."""
+        return {piece.name: pieces[piece.name] for piece in self.pieces}
+
+    def pad_mask(self, mask: Bools) -> Bools:
+        """Return masks of this observer's actions, bool [n, A], from the engines' masks."""
+        return mask
+
+    def unpad(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values of the engines' actions from values of this observer's actions."""
+        return values
+
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
     def vector(self, game: AnyGame, seat: int, by_place: bool) -> Vector:
@@ -297,6 +309,12 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
                 pieces = encoder.decode(vector)
                 return pieces if (encoder.encode(pieces) == vector).all() else {}
         return {}
+
+
+def with_mask(observation: Observation, mask: Mask) -> dict[str, Any]:
+    """Return an observation, pieces or a vector, with its mask."""
+    pieces: dict[str, Any] = observation if isinstance(observation, dict) else {"observation": observation}
+    return pieces | {"action_mask": mask}
 
 
 def without_mask(observation: Mapping[str, Any] | npt.NDArray[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,13 @@ class NotFiniteError(ValueError):
 
 
 class Policy(Protocol):
-    """A function that chooses a joint action in each of n positions."""
+    """A function that chooses a joint action in each of n positions.
+
+    With an attribute ``preview`` that is False it reads no preview, and its observations may lack it.
+    """
 
     def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator, /
     ) -> npt.NDArray[np.int64]:
         """Choose legal actions.
 
@@ -38,7 +41,7 @@ class ValuedPolicy(Policy, Protocol):
     """A policy that returns the values by which it chooses, too."""
 
     def action_values(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator, /
     ) -> npt.NDArray[np.floating]:
         """Return values of the joint actions in each of n positions.
 
@@ -66,6 +69,18 @@ class PolicyFactory(Protocol):
 
 Agent = Policy | PolicyFactory
 """A policy, or a factory of policies."""
+
+
+def definition(policy: Agent) -> str:
+    """Return ``module:name`` of a function, or of the class of an instance.
+
+    The attribute ``definition`` takes its place if there is one.
+    """
+    stated = getattr(policy, "definition", None)
+    if isinstance(stated, str):
+        return stated
+    thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
+    return f"{thing.__module__}:{thing.__qualname__}"
 
 
 def policy_generator(*numbers: int) -> np.random.Generator:

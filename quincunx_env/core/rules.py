@@ -1,17 +1,23 @@
 """The interface of a game's rules for engines and environments."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, ClassVar, Protocol
 
 from quincunx_env.core.integers import as_plain
 
 
-class BaseRules(Hashable, Protocol):
-    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
+class BaseRules(Protocol):
+    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options.
+
+    It is a subclass, since pyright takes no ``cached_property`` for a property of a protocol.
+    """
 
     game: ClassVar[str]
     """Name of the game, see `quincunx_env.registry.GAMES`."""
+
+    def __hash__(self) -> int:
+        return super().__hash__()
 
     @property
     def num_players(self) -> int:

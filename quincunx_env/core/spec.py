@@ -59,7 +59,7 @@ class GameSpec:
     Observer: type[BaseObserver[Any, Any, Any]]
     """Observations and masks; their shapes depend on the rules."""
     PaddedObserver: Callable[..., BaseObserver[Any, Any, Any]] | None
-    """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
+    """Observations and masks of the same shape under all rules; None if the game has none."""
     Notation: "Callable[[], BaseNotation[Any]]"
     """Text format of actions, and positions as plain data; `notation` is one."""
     rules_card: Callable[[Any], tuple[str, ...]]

@@ -9,10 +9,10 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import as_array, as_integer
-from quincunx_env.core.observation import Mask, Observation, ordered_dict
+from quincunx_env.core.observation import Mask, Observation, ordered_dict, with_mask
 from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.options import check_option
-from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.registry import make_observer
 
 Info = dict[str, Any]
 Batch = BaseBatch[Any, Any]
@@ -60,8 +60,6 @@ class Codec:
         check_option("actions", actions, "joint", "hand")
         check_option("mask_in", mask_in, "info", "obs")
         check_option("illegal", illegal, "raise", "next")
-        if padded and not spec_of(rules).PaddedObserver:
-            raise ValueError(f"{spec_of(rules).name!r} has no padded observations: make an environment for each rules")
         self.options: dict[str, Any] = {"observation": observation, "actions": actions, "preview": preview}
         self.options |= {"padded": padded, "mask_in": mask_in}
         self.observer = make_observer(rules, preview, padded)
@@ -88,10 +86,7 @@ class Codec:
 
     def with_mask(self, observation: Observation, mask: Mask) -> Observation:
         """Return observations, of one game or many, with the mask if ``mask_in="obs"``."""
-        if not self.mask_in_obs:
-            return observation
-        pieces: dict[str, Any] = observation if isinstance(observation, dict) else {"observation": observation}
-        return pieces | {"action_mask": mask}
+        return with_mask(observation, mask) if self.mask_in_obs else observation
 
     # --- One game ----------------------------------------------------------------------------------------------------
 

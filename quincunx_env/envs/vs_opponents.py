@@ -23,7 +23,7 @@ from quincunx_env.envs.options import check_finite, check_option, options_of, wi
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
-from quincunx_env.registry import make_observer, make_rules
+from quincunx_env.registry import make_rules, observer_of
 
 
 class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -139,7 +139,6 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         """Index among the opponents' policies of each seat's, [num_envs, players]; without meaning at the agent's."""
         self.pending_reward = np.zeros(num_envs)
         """Reward from before the agent's first decision, which its first step returns."""
-        self._seen = make_observer(self.rules, preview=True)
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; games dealt from now on sample from it.
@@ -201,7 +200,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 own, [policy] = rows[numbers == number], self.opponents.policies[number]
                 games = batch.fork(own)
                 try:
-                    actions = policy(self._seen.observe_batch(games), games.mask, self.opponents.rng)
+                    seen = observer_of(policy, self.rules).observe_batch(games)
+                    actions = policy(seen, games.mask, self.opponents.rng)
                     gains = batch.step(actions, own)
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
@@ -276,7 +276,6 @@ class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
         self._set_up(rules, render_mode, **{name: chosen[name] for name in encoding})
         self.opponents = Opponents(self.rules, chosen["opponents"], chosen["pool"], chosen["seat"])
         self.reward = chosen["reward"]
-        self._seen = [make_observer(each, preview=True) for each in self.opponents.rules]
         self._pending_reward = 0.0
         self._policy_index: list[int] = []
         self.replies: list[int] = []
@@ -338,7 +337,8 @@ class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
         game, reward, index = self.game, 0.0, self._index
         self.replies = []
         while not game.over and game.mover != self.seat:
-            policy, seen = self.opponents.policies[self._policy_index[game.mover]][index], self._seen[index]
+            policy = self.opponents.policies[self._policy_index[game.mover]][index]
+            seen = observer_of(policy, game.rules)
             observation = {name: piece[None] for name, piece in seen.observe(game, game.mover).items()}
             try:
                 [action] = policy(observation, seen.mask(game).view(np.bool_)[None], self.opponents.rng)

@@ -9,13 +9,14 @@ are declared that way. Any other package can add its own in its ``pyproject.toml
 Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path.
 """
 
+from quincunx_env.core.policy import definition
+from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.encoding import Encoding
 from quincunx_env.policies.files import PolicyFile, PolicyFileError, UntrustedFileError
 from quincunx_env.policies.names import (
     NAME,
     by_display_name,
     check_name,
-    definition,
     display_name,
     is_name,
     load_path,
@@ -26,6 +27,7 @@ from quincunx_env.policies.names import (
 
 __all__ = [
     "NAME",
+    "EncodedPolicy",
     "Encoding",
     "PolicyFile",
     "PolicyFileError",

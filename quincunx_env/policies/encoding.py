@@ -4,7 +4,7 @@ The file is JSON and lies beside the model of another library.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -21,15 +21,21 @@ class Encoding:
     """
 
     observation: Literal["pieces", "vector"] | None = None
-    """models without a JSON file beside them: option of the environment in training"""
+    """what a policy named `module:attribute` observes, or the environment in which a model without a JSON file beside
+    it was trained"""
     actions: Literal["joint", "hand"] = "joint"
-    """models without a JSON file, as the next three"""
+    """its actions; these and the next three options are as of an environment"""
     preview: bool = False
-    """environment with the preview"""
+    """whether it observes the preview"""
     padded: bool = False
-    """environment with a list of rules"""
+    """whether its observations and actions have one shape under all rules"""
     mask_in: Literal["info", "obs"] = "info"
     """place of the mask"""
+
+    @property
+    def encoding(self) -> "Encoding":
+        """These options alone."""
+        return Encoding(**{option.name: getattr(self, option.name) for option in fields(Encoding)})
 
 
 def options_file(model: Path) -> Path:

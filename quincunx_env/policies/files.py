@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -120,11 +120,6 @@ class PolicyFile(Encoding):
         """Identity of the policy: the hash of the content and the options."""
         return f"file sha256:{self.digest}"
 
-    @property
-    def encoding(self) -> Encoding:
-        """The given options of the environment."""
-        return Encoding(**{option.name: getattr(self, option.name) for option in fields(Encoding)})
-
     def for_rules(self, rules: BaseRules) -> Policy:
         """Load the policy for games with these rules.
 
@@ -165,6 +160,7 @@ class _FilePolicy:
     def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
         self._source = file, rules
         self._policy: Any = _policy(file, rules)
+        self.preview: bool = getattr(self._policy, "preview", True)
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator

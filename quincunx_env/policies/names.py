@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quincunx_env.core.policy import Agent
+from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.encoding import Encoding
 from quincunx_env.policies.files import PolicyFile, is_path, not_installed, same
 
@@ -38,7 +39,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding 
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
             use; an agent is returned as it is. A registered name is not taken for a path.
         trust: load files whose loading executes any code in them; see `PolicyFile`.
-        encoding: options of the environment of models in files; see `PolicyFile`.
+        encoding: options of the environment of ``"module:attribute"``, unless it is an `EncodedPolicy`, and of models
+            in files; see `PolicyFile`.
 
     Raises:
         ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
@@ -78,7 +80,10 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding 
     except Exception as error:  # importing a module of another package may raise anything
         reason = "; ".join(filter(None, (f"{type(error).__name__}: {error}", not_installed())))
         raise ValueError(f"policy {policy!r}{origin} cannot be imported: {reason}") from error
-    return _checked(found, f"policy {policy!r}{origin} is {found!r}")
+    agent = _checked(found, f"policy {policy!r}{origin} is {found!r}")
+    if ":" not in policy or encoding == NOT_NAMED or isinstance(agent, EncodedPolicy):
+        return agent
+    return EncodedPolicy(agent, policy, **asdict(encoding))
 
 
 def _checked(found: Any, problem: str) -> Agent:
@@ -100,15 +105,16 @@ def _checked(found: Any, problem: str) -> Agent:
 
 
 def load_path(policy: Agent | str | Path, trust: bool, encoding: Encoding = NOT_NAMED) -> Agent | str:
-    """Return the policy of a file for its path; see `resolve`.
+    """Load a file for its path, or ``"module:attribute"`` with an ``encoding``.
 
-    Agents and other names are returned as they are.
+    See `resolve`. Agents and other names are returned as they are.
 
     Raises:
-        PolicyFileError: if there is no such file, or if it is not a policy.
+        ValueError: as `resolve`.
     """
-    path = isinstance(policy, Path) or (isinstance(policy, str) and _is_file(policy))
-    return resolve(policy, trust, encoding) if path else policy  # type: ignore[return-value]
+    if isinstance(policy, str) and not _is_file(policy) and (":" not in policy or encoding == NOT_NAMED):
+        return policy
+    return resolve(policy, trust, encoding)
 
 
 def _is_file(policy: str) -> bool:
@@ -201,15 +207,3 @@ def split_name(policy: str) -> tuple[str, str]:
     # In a path an equals sign belongs to the name of a folder or file.
     named = equals and not ("/" in name or "\\" in name or (is_path(policy) and Path(policy).exists()))
     return (name, found) if named else (policy, policy)
-
-
-def definition(policy: Agent) -> str:
-    """Return ``module:name`` of a function, or of the class of an instance.
-
-    The attribute ``definition`` takes its place if there is one.
-    """
-    stated = getattr(policy, "definition", None)
-    if isinstance(stated, str):
-        return stated
-    thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
-    return f"{thing.__module__}:{thing.__qualname__}"

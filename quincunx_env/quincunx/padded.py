@@ -14,7 +14,6 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.encoding import Features, HandPlaces, Piece, Scaled
 from quincunx_env.core.observation import Count, Hidden, Mask, Pieces
-from quincunx_env.core.policy import Policy
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import SPARE_PLACES, Observer, card_features
@@ -216,17 +215,6 @@ class PaddedObserver(Observer):
         known = (actions >= 0) & (actions < self.num_actions)
         return np.where(known, self._engine[np.where(known, actions, 0)], -1)
 
-    def unpad_policy(self, policy: Policy) -> Policy:
-        """Wrap a policy for padded observations as one for unpadded ones. Its actions are padded, too."""
-
-        def unpadded(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-            return self.to_engine(policy(self.pad(observation), self.pad_mask(mask), rng))
-
-        if values := getattr(policy, "action_values", None):
-
-            def unpadded_values(observation: Pieces, mask: Bools, rng: np.random.Generator) -> npt.NDArray[Any]:
-                padded: npt.NDArray[Any] = values(self.pad(observation), self.pad_mask(mask), rng)
-                return padded[:, self._actions]
-
-            unpadded.action_values = unpadded_values  # type: ignore[attr-defined]
-        return unpadded
+    def unpad(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values of the engines' actions: [n, A] -> [n, actions]."""
+        return values[:, self._actions]

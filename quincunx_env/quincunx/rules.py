@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from quincunx_env.core.rules import described, make_plain
+from quincunx_env.core.rules import BaseRules, described, make_plain
 from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
 from quincunx_env.quincunx.grid import Grid, grid
 
@@ -60,7 +60,7 @@ ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
 
 
 @dataclass(frozen=True, repr=False)
-class Rules:
+class Rules(BaseRules):
     """The options of a game of Quincunx.
 
     Raises:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from quincunx_env.core.rules import described, make_plain
+from quincunx_env.core.rules import BaseRules, described, make_plain
 from quincunx_env.spiral.cards import CARDS
 
 SIDE = 5
@@ -46,7 +46,7 @@ LINE_LIMIT = 41
 
 
 @dataclass(frozen=True, repr=False)
-class Rules:
+class Rules(BaseRules):
     """The options of the spiral game.
 
     Raises:

@@ -7,9 +7,9 @@ import pytest
 
 from quincunx_env.arena import benchmark
 from quincunx_env.arena.benchmark import OTHER_RULES, evaluate_on_task, other_baselines, task_of
-from quincunx_env.arena.generalisation import TASKS, PaddedAgent, evaluate_generalisation
+from quincunx_env.arena.generalisation import TASKS, evaluate_generalisation
+from quincunx_env.policies import EncodedPolicy
 from quincunx_env.quincunx.padded import FORM
-from quincunx_env.spiral.rules import Rules as SpiralRules
 
 pytest.importorskip("scipy")
 
@@ -104,13 +104,12 @@ def test_a_policy_of_padded_observations_plays_under_all_rules() -> None:
         points = observation["preview"][..., 0].reshape(len(mask), -1)
         return np.where(mask[:, : points.shape[1]], points, -1000).argmax(axis=1)
 
-    found = evaluate_generalisation("rules-never-met", PaddedAgent(padded, preview=True), split="validation", deals=5)
+    agent = EncodedPolicy(padded, padded=True, preview=True)
+    found = evaluate_generalisation("rules-never-met", agent, split="validation", deals=5)
     greedy = evaluate_generalisation("rules-never-met", "greedy", split="validation", deals=5)
     assert found.score == greedy.score
     rules = [each.rules for each in (*TASKS["rules-never-met"].training, *TASKS["rules-never-met"].test)]
     assert seen == {tuple(int(getattr(each, name)) for name in FORM) for each in rules}
-    with pytest.raises(ValueError, match="a policy of padded observations cannot play"):
-        PaddedAgent(padded).for_rules(SpiralRules())
 
 
 def test_errors_name_the_tasks() -> None:

@@ -25,7 +25,8 @@ with requires_extra("train"):
 from quincunx_agents.torch import sb3_agent
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena.benchmark import write_results
-from quincunx_env.arena.generalisation import TASKS, GeneralisationResult, PaddedAgent, evaluate_generalisation
+from quincunx_env.arena.generalisation import TASKS, GeneralisationResult, evaluate_generalisation
+from quincunx_env.policies import EncodedPolicy
 from train.common.options import DEALS_APART, CheckedOptions, Count, NumDeals, Seed, Valid, run_script
 
 
@@ -83,7 +84,8 @@ def main(arguments: Arguments) -> GeneralisationResult:
     )
     envs.seed(DEALS_APART * arguments.seed)
     model.learn(arguments.total_steps, progress_bar=arguments.progress)
-    agent = PaddedAgent(sb3_agent(model.policy, envs.envs.observer), arguments.preview)
+    network = sb3_agent(model.policy, envs.envs.observer)
+    agent = EncodedPolicy(network, padded=True, preview=arguments.preview)
     found = evaluate_generalisation(task.name, agent, deals=arguments.deals, name=arguments.name)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_results(arguments.out, found.results.values())

@@ -8,8 +8,7 @@ the options of the environment: `quincunx_env.policies.encoding`.
 import json
 import warnings
 import zipfile
-from dataclasses import asdict, fields
-from functools import partial
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,10 @@ from quincunx_agents.afterstates import Bools
 from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
 from quincunx_agents.torch.network_policy import NetworkPolicy
 from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
-from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import NotFiniteError, Policy
 from quincunx_env.core.rules import BaseRules, SeveralRules
 from quincunx_env.envs.codec import Codec
+from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.encoding import Encoding, options_file, read_options
 from quincunx_env.policies.files import PolicyFile, untrusted
 from quincunx_env.registry import spec_of
@@ -93,14 +92,12 @@ class Model:
                 "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
                 "name it as 'module:attribute', with a function that changes them, too"
             )
-        observer: Any = codec.observer
-        greedy = (
-            NetworkPolicy(self.policy.mlp_extractor.forward_actor, observer)
-            if isinstance(self.policy, QuincunxMaskablePolicy)
-            # The unit of the scores is unknown. Without a tolerance it plays as the library that trained the network.
-            else GreedyPolicy(partial(self.scores, codec), tolerance=0)
-        )
-        return observer.unpad_policy(greedy) if hasattr(observer, "unpad_policy") else greedy
+        # The unit of the scores is unknown. Without a tolerance it plays as the library that trained the network.
+        greedy, encoding = GreedyPolicy(self.scores, tolerance=0), self.encoding
+        if isinstance(self.policy, QuincunxMaskablePolicy):  # whose vectors `NetworkPolicy` makes
+            greedy = NetworkPolicy(self.policy.mlp_extractor.forward_actor, codec.observer)
+            encoding = replace(encoding, observation="pieces")
+        return EncodedPolicy(greedy, **asdict(encoding)).for_rules(rules)
 
     def _require_fitting(self, codec: Codec, rules: BaseRules) -> None:
         """Check that the model has the spaces of an environment.
@@ -122,16 +119,9 @@ class Model:
             f"{_in_words(*own, given[0])}"
         )
 
-    def scores(self, codec: Codec, observation: Pieces, mask: Bools) -> Scores:
-        """Return logits or Q-values of all joint actions, [n, A]; see `GreedyPolicy`."""
-        observer = codec.observer
-        places = observer.places if codec.by_place else None
-        pieces = {piece.name: observation[piece.name] for piece in observer.pieces}
-        is_vector = self.encoding.observation == "vector"
-        encoded = observer.encoder(codec.by_place).encode(pieces) if is_vector else pieces
-        shown = places.mask(*places.from_joint(mask)) if places else mask
-        scores = self._outputs(codec.with_mask(encoded, shown.astype(np.int8)))
-        return legal_scores(places.by_card(scores, mask) if places else scores, mask)
+    def scores(self, encoded: Any, mask: Bools) -> Scores:
+        """Return logits or Q-values of the model's actions, [n, actions]; see `GreedyPolicy`."""
+        return legal_scores(self._outputs(encoded), mask)
 
     def _outputs(self, encoded: Any) -> Scores:
         """Return logits or Q-values of the model's actions."""

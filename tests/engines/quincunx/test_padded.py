@@ -1,14 +1,11 @@
 """Padded observations and actions of every variant of Quincunx: the same contents and the same meaning."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from quincunx_env import Batch, Game, Rules, resample, spiral
-from quincunx_env.core.observation import Pieces
+from quincunx_env import Game, Rules, resample, spiral
 from quincunx_env.quincunx.observation import Observer
-from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST, PaddedObserver
+from quincunx_env.quincunx.padded import FORM, NO_CELL, PaddedObserver
 from quincunx_env.registry import make_observer
 from tests.variants import COVERING, VARIANTS, by_name, positions, same
 
@@ -109,22 +106,7 @@ def test_resampling_takes_either_width(rules: Rules) -> None:
         resample(other, wide.observe(game, 0), np.random.default_rng(0))
 
 
-def test_a_padded_policy_plays_any_rules() -> None:
-    def first(observation: Pieces, mask: Any, rng: np.random.Generator) -> Any:
-        assert observation["board"].shape == (len(mask), 81)
-        assert mask.shape[1] == WIDEST.num_actions
-        return mask.argmax(axis=1)
-
-    for rules in VARIANTS.values():
-        own = PaddedObserver(rules, preview=True).unpad_policy(first)
-        batch = Batch(rules, 2)
-        batch.reset(seed=1)
-        for _ in range(4):
-            chosen = own(Observer(rules, preview=True).observe_batch(batch), batch.mask, np.random.default_rng(0))
-            assert chosen.tolist() == batch.mask.argmax(axis=1).tolist()
-            batch.step(chosen)
-
-
 def test_the_spiral_game_has_no_padded_observer() -> None:
     assert type(make_observer(Rules(), padded=True)) is PaddedObserver
-    assert type(make_observer(spiral.Rules(), padded=True)) is spiral.Observer
+    with pytest.raises(ValueError, match="'spiral' has no padded observations: make an environment or a policy"):
+        make_observer(spiral.Rules(), padded=True)
