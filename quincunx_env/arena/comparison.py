@@ -25,7 +25,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name, resolve
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.markdown import markdown_table
+from quincunx_env.utils.markdown import escaped, markdown_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +161,7 @@ class Comparison:
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number).cells("+.1f"), self.win_rate(number).cells(".1%")
             points, even = f"{self.points[:, number].mean():.1f}", f"{self.even[number]:.1%}"
-            rows.append((name, points, *margin, *wins, even, self.deals, self.games))
+            rows.append((escaped(name), points, *margin, *wins, even, self.deals, self.games))
         header = ("policy", "points", "margin", "95 % interval", "wins", "95 % interval", "even", "deals", "games")
         return markdown_table(header, rows)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quincunx_env.utils.figures import plain_text
+from quincunx_env.utils.figures import drawable, plain_text
 from quincunx_env.utils.files import write_atomically, write_csv
 
 
@@ -44,15 +44,18 @@ def draw_learning_curves(
     """
     from matplotlib.figure import Figure
 
+    constants = references or {}
+    ylabel, title, *names = drawable([ylabel, title, *curves, *constants])
     figure = Figure(figsize=(8, 5.5), layout="constrained")
     axes = figure.add_subplot()
     labels = dict[Any, str]()  # given to the legend, which otherwise leaves out labels that begin with an underscore
-    for label, curve in curves.items():
+    for label, curve in zip(names, curves.values(), strict=False):
         (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3)
         labels[line] = label
         low, high = (np.where(np.isfinite(end), end, curve.estimate) for end in (curve.low, curve.high))
         axes.fill_between(curve.steps, low, high, color=line.get_color(), alpha=0.15)
-    for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
+    styles = ("--", ":", "-.", "-")
+    for label, value, style in zip(names[len(curves) :], constants.values(), styles, strict=False):
         labels[axes.axhline(value, color="tab:gray", linestyle=style)] = label
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)

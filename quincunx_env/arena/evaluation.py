@@ -17,8 +17,8 @@ from quincunx_env.policies import by_display_name, display_name
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
-from quincunx_env.utils.figures import plain_text
-from quincunx_env.utils.markdown import markdown_table
+from quincunx_env.utils.figures import drawable, plain_text
+from quincunx_env.utils.markdown import escaped, markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -205,7 +205,7 @@ COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
 def cells(name: str, evaluation: Evaluation) -> list[str]:
     """Return the row of an evaluation in `table`."""
     shares = (f"{share:.1%}" for share in evaluation.classes.values())
-    return [name, str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
+    return [escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
 
 
 @plain_text()
@@ -220,6 +220,7 @@ def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) 
     """
     from matplotlib.figure import Figure
 
+    evaluations = dict(zip(drawable(evaluations), evaluations.values(), strict=True))
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot(xlabel="points of finished rounds", ylabel="share of all deals, by ten points")
     scores = {name: evaluation.scores[~evaluation.lost] for name, evaluation in evaluations.items()}

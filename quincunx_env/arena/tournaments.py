@@ -20,8 +20,8 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import needs_extra
-from quincunx_env.utils.figures import plain_text
-from quincunx_env.utils.markdown import markdown_table
+from quincunx_env.utils.figures import drawable, plain_text
+from quincunx_env.utils.markdown import escaped, markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,8 +113,8 @@ class Tournament:
         rows = []
         for n in order:
             rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
-            rows.append((self.names[n], *ratings[n].cells("+z.0f"), *rates))
-        against = (f"against {self.names[m]}" for m in order)
+            rows.append((escaped(self.names[n]), *ratings[n].cells("+z.0f"), *rates))
+        against = (f"against {escaped(self.names[m])}" for m in order)
         return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 
     @plain_text()
@@ -129,7 +129,7 @@ class Tournament:
 
         ratings = self.ratings
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
-        names, places = [self.names[n] for n in order], range(len(order))
+        names, places = drawable(self.names[n] for n in order), range(len(order))
         figure = Figure(figsize=(5 + 0.9 * len(order), 1.8 + 0.6 * len(order)), layout="constrained")
         left, right = figure.subplots(1, 2)
         value, *ends = np.array([ratings[n] for n in order]).T

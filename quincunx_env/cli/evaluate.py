@@ -54,7 +54,7 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically, write_text
-from quincunx_env.utils.markdown import markdown_table
+from quincunx_env.utils.markdown import escaped, markdown_table
 from quincunx_env.utils.processes import worker_processes
 
 
@@ -194,7 +194,9 @@ def _write(
         seconds = _seconds_per_action(options)
         reference = next(iter(seconds))
         header = ("policy", f"time per action, {reference} = 1", "ms per action here")
-        rows = ((name, f"{each / seconds[reference]:.3g}", f"{1000 * each:.3g}") for name, each in seconds.items())
+        rows = (
+            (escaped(name), f"{each / seconds[reference]:.3g}", f"{1000 * each:.3g}") for name, each in seconds.items()
+        )
         tables += f"\n\n{markdown_table(header, rows)}"
         note += f"; processor time with {options.chunk} deals side by side, each policy in every seat"
         figures = {**figures, "seconds_per_action": seconds}

@@ -39,7 +39,7 @@ from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.policies import Encoding, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.errors import require_writable
-from quincunx_env.utils.markdown import markdown_table
+from quincunx_env.utils.markdown import escaped, markdown_table
 
 
 @dataclass(kw_only=True)
@@ -143,7 +143,7 @@ def _generalisation_table(results: Sequence[GeneralisationResult]) -> str:
     """Format results on one task of generalisation, also by rules."""
     task, interval = results[0].task, "95 % interval"
     rows = [
-        (each.policy, *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+z.3f"))
+        (escaped(each.policy), *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+z.3f"))
         for each in results
     ]
     found = markdown_table(("policy", "test", interval, "training", interval, "gap", interval), rows)
@@ -154,7 +154,8 @@ def _generalisation_table(results: Sequence[GeneralisationResult]) -> str:
     ]
     deals = _deals(next(iter(results[0].results.values())).deals)
     note = f"*Task {task.name} {VERSION}, normalised scores, {deals} under each rules.*"
-    return f"{found}\n\n{markdown_table(('rules', 'in', *(each.policy for each in results)), by_rules)}\n\n{note}"
+    names = (escaped(each.policy) for each in results)
+    return f"{found}\n\n{markdown_table(('rules', 'in', *names), by_rules)}\n\n{note}"
 
 
 def _table(results: Sequence[TaskResult]) -> str:
@@ -164,7 +165,7 @@ def _table(results: Sequence[TaskResult]) -> str:
     for each in results:
         score = each.score.cells(".1f" if solitaire else ".1%")
         other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
-        rows.append((each.policy, each.deals.count, *score, other, *each.normalised.cells(".3f")))
+        rows.append((escaped(each.policy), each.deals.count, *score, other, *each.normalised.cells(".3f")))
     measured = ("mean score", "95 % interval", "lost") if solitaire else ("win rate", "95 % interval", "margin")
     table = markdown_table(("policy", "deals", *measured, "normalised score", "95 % interval"), rows)
     deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"

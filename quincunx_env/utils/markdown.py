@@ -23,3 +23,12 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> s
     if not header:
         lines[0] = "| " * columns + "|"
     return "\n".join([lines[0], "|---" * columns + "|", *lines[1:]])
+
+
+def escaped(name: str) -> str:
+    r"""Escape what Markdown would take for markup. An underscore between letters is plain.
+
+    >>> print(escaped("_old_ my_net <b> $x$"))
+    \_old\_ my_net \<b> \$x\$
+    """
+    return re.sub(r"[*`~$<\[&]|\\(?=[^\w\s])|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", name)

@@ -2,7 +2,7 @@
 
 import multiprocessing
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Deals, Policy, Run, Tournament, compare, tournament
+from quincunx_env.arena import Deals, Policy, Run, Tournament, compare, evaluate_all, table, tournament
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
@@ -166,6 +166,20 @@ def test_the_plot_shows_names_as_they_are(tmp_path: Path) -> None:
     tournament(dict.fromkeys(NAMES, "greedy"), deals=2).plot(tmp_path / "plot.svg")
     picture = (tmp_path / "plot.svg").read_text()
     assert all(picture.count(f"<!-- {name} -->") == 3 for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda name: table(evaluate_all({name: "greedy"}, 2)),
+        lambda name: compare({name: "greedy", "other": "greedy"}, 2).table(),
+        lambda name: tournament({name: "greedy", "other": "greedy"}, 2).table(),
+    ],
+)
+def test_tables_escape_names(measure: Callable[[str], str]) -> None:
+    printed = measure("<b>_a_")
+    assert r"| \<b>\_a\_ |" in printed
+    assert printed.count("<b>") == printed.count(r"\<b>")
 
 
 # --- Ratings ---------------------------------------------------------------------------------------------------------
