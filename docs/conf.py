@@ -18,6 +18,7 @@ import numpy.typing as npt
 from docutils import nodes
 from sphinx.util.typing import stringify_annotation
 
+from docs.game_page import game_page
 from quincunx_env import __version__, render
 from quincunx_env.arena import Run, evaluate, explain
 from quincunx_env.arena.games import Games
@@ -105,7 +106,7 @@ def complete_page(app: Any, page: str, template: str, context: dict[str, Any], d
 
 
 def write_games(app: Any, error: Exception | None) -> None:
-    """Write the replay player, and the picture for previews of links."""
+    """Write the page that plays, the replay player, and the preview picture."""
     if error is None and app.builder.format == "html":
         with TemporaryDirectory() as folder:
             evaluate("value", 3, run=Run(records=Path(folder, "value.npz")))
@@ -115,6 +116,7 @@ def write_games(app: Any, error: Exception | None) -> None:
             values=lambda game: explain("value", game),
             valued_by="value in points",
         )
+        Path(app.outdir, "_static", "game.html").write_text(game_page(), encoding="utf-8")
         Path(app.outdir, "_static", "replay.html").write_text(page, encoding="utf-8")
         render.save(Path(app.outdir, "_static", "preview.png"), games.record(0).game())
 

@@ -25,6 +25,7 @@ LOCAL = {"127.0.0.1", "localhost", "::1"}
 
 VIEWPORTS = {
     "desktop": {"width": 1200, "height": 900},
+    "768x1024": {"width": 768, "height": 1024},
     "phone": {"width": 375, "height": 812},
     "360x640": {"width": 360, "height": 640},
     "390x664": {"width": 390, "height": 664},  # a phone whose browser shows its bars

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.web.conftest import OpenPage
 
@@ -60,16 +61,21 @@ def test_search_ranks_pages_before_attributes(site: str, open_page: OpenPage, wo
     assert not [address for address in found[:5] if "docs/api/" in address]
 
 
-def test_the_front_page_begins_with_code_and_plays_a_game(site: str, open_page: OpenPage) -> None:
+def test_the_front_page_begins_with_a_game_and_code(site: str, open_page: OpenPage) -> None:
     opened = open_page("1280x800")
     opened.goto(f"{site}/docs/index.html")
-    begin = [opened.locator("pre", has_text=text) for text in ("pip install", "gymnasium.make")]
+    door = opened.get_by_role("link", name="Play the solitaire")
+    begin = [door, *(opened.locator("pre", has_text=text) for text in ("pip install", "gymnasium.make"))]
     begin += [opened.locator("article li", has_text=f"{reader}:") for reader in ("Research", "Play", "Teaching")]
     assert all(box and box["y"] + box["height"] < 800 for box in (each.bounding_box() for each in begin))
     assert opened.locator('meta[name="og:image"]').get_attribute("content") == "../_static/preview.png"
     player = opened.frame_locator("iframe.player")
     player.get_by_role("button", name="Next").click()
     player.locator('#position[aria-valuetext="1 of 12"]').wait_for()
+    door.click()
+    expect(opened.locator("#hand .card:enabled")).to_have_count(8)
+    opened.get_by_role("link", name="Quincunx").click()
+    expect(door).to_be_visible()
 
 
 @pytest.mark.parametrize("page", ["index", "learn", "agents", "training", "play"])

@@ -1,0 +1,112 @@
+"""Write the page that plays without the package, ``_static/game.html`` of the site.
+
+It is one file for a static host or the disk, and loads nothing. Scripts, style and template lie in ``docs/game``.
+Tables, texts and drawings come from the package. ``tests/web/test_game_page.py`` compares games with the engine.
+
+    python -m docs.game_page runs/ppo
+
+takes the network of the hints from a run of ``train.ppo``. Its weights are rounded to bytes.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from quincunx_env import Game, Rules
+from quincunx_env.core.encoding import Scaled
+from quincunx_env.core.scene import Scene, place_name
+from quincunx_env.play.web.pages import KEYS, colours, suits
+from quincunx_env.play.web.rules_pictures import pictures
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.cards import BASIC_DECK, CARDS
+from quincunx_env.quincunx.rules_card import sentences
+from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.render.animation import parts_of
+from quincunx_env.render.svg import draw_card
+from quincunx_env.render.words import pieces_of
+
+FOLDER = Path(__file__).with_name("game")
+NETWORK = FOLDER / "network.json"
+STATIC = Path(__file__).parents[1] / "quincunx_env" / "play" / "web" / "static"
+RULES = {players: Rules(num_players=players) for players in (1, 2)}
+"""The set-ups that the page plays, by number of players."""
+
+
+def game_page() -> str:
+    """Return the page as an HTML document."""
+    scene = spec_of(RULES[1]).scene(Game.from_seed(RULES[1], 0))
+    drawn = [parts_of(draw_card(scene, card)) for card in BASIC_DECK]
+    shared = dict.fromkeys(line for definitions, _ in drawn for line in definitions)
+    cards = (f'<g id="card{card}">{"".join(lines)}</g>' for card, (_, lines) in enumerate(drawn))
+    script, style = _text("engine.js", "network.js", "page.js"), _text(STATIC / "style.css", "page.css")
+    data = _tables(scene) | {"network": json.loads(_text(NETWORK))}
+    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True)
+    return environment.get_template("page.html").render(
+        style=Markup(colours() + style),
+        icon=_base64((STATIC / "icon.svg").read_bytes()),
+        drawings=Markup("".join([*shared, *cards])),
+        pictures=[(_drawing(picture), text) for picture, text in pictures(RULES[1])],
+        sentences={players: sentences(rules) for players, rules in RULES.items()},
+        suits=[(_drawing(suit), name) for suit, name in suits(scene)],
+        mean=data["network"]["mean"],
+        data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),
+        script=Markup(script),
+        digest=_base64(hashlib.sha256(script.encode()).digest()),
+    )
+
+
+def _text(*files: str | Path) -> str:
+    return "".join((FOLDER / file).read_text(encoding="utf-8") for file in files)
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _drawing(svg: str) -> Markup:
+    """Return a drawing that takes emblems of suits from the page."""
+    return Markup(re.sub(r'<g id="(suit-\w+)".*?</g>', r'<use href="#\1"/>', svg))
+
+
+def _tables(scene: Scene) -> dict[str, Any]:
+    """Return the tables of the scripts."""
+    cards = [CARDS[card]._asdict() for card in BASIC_DECK]
+    for number, card in enumerate(cards):
+        card |= {"order": scoring.rank_order(number, RULES[1].ranks), "penalty": scoring.penalty([number])}
+        card |= {"words": scene.faces[number].words, "html": _drawing("".join(pieces_of(scene.faces[number])))}
+    setups = {players: rules.setup._asdict() | {"lines": rules.num_lines} for players, rules in RULES.items()}
+    for players, setup in setups.items():
+        setup["places"] = [place_name(*RULES[players].grid.place(cell)) for cell in range(RULES[players].num_cells)]
+    points: dict[str, Any] = {"three": scoring.THREE_BONUS, "straight": scoring.STRAIGHT_BONUS}
+    points |= {"pair": scoring.PAIR_BONUS, "draws": scoring.DRAWING_SUMS}
+    texts = {"ratings": scoring.RATINGS, "steps": scoring.RATING_STEPS, "keys": KEYS}
+    return {"cards": cards, "setups": setups, "points": points, **texts}
+
+
+def take_network(run: Path) -> None:
+    """Write the network of a run, its weights rounded to bytes."""
+    from sb3_contrib import MaskablePPO
+
+    from quincunx_agents.torch.networks import card_features
+
+    layers = {}
+    for name, tensor in MaskablePPO.load(run / "model.zip", device="cpu").policy.mlp_extractor.state_dict().items():
+        step = float(tensor.abs().max()) / 127
+        layers[name] = {"step": step, "weights": _base64((tensor / step).round().char().numpy().tobytes())}
+    results = json.loads((run / f"{run.name}.json").read_text(encoding="utf-8"))
+    facts = {"command": results["command"], "mean": round(results["benchmark"]["solitaire"]["mean"])}
+    [counts] = (piece.encoding for piece in make_observer(RULES[1], preview=True).pieces if piece.name == "counts")
+    assert isinstance(counts, Scaled)
+    units = {"features": card_features(len(BASIC_DECK)).tolist(), "counts": counts.unit}
+    NETWORK.write_text(json.dumps({**facts, **units, "layers": layers}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    take_network(Path(sys.argv[1]))
