@@ -28,6 +28,7 @@ lint: $(FULL)  ## lint and types of everything, with all libraries; afterwards `
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
+	$(RUN) docs.programs
 
 test-slow: $(FULL)  ## every combination of options at full length, on all cores
 	$(RUN) pytest -m "slow and not web and not clients" -n auto $(ARGS)
