@@ -26,16 +26,16 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "play": Command("play", "play alone or against agents", "play"),
-    "replay": Command("replay", "print games play by play, with scores, or write a page that replays them", "play"),
+    "replay": Command("replay", "print games play by play, or write a page that replays them", "play"),
     "evaluate": Command("evaluate", "evaluate policies at the solitaire on numbered deals"),
     "compare": Command("evaluate", "compare policies for several players on paired deals"),
     "tournament": Command("evaluate", "hold a round robin with ratings"),
-    "verify": Command("verify", "replay all games of files written with --records, and check their figures"),
-    "benchmark": Command("tasks", "list the tasks of the standard benchmark, or evaluate policies on one"),
+    "verify": Command("verify", "replay files written with --records, and check their figures"),
+    "benchmark": Command("tasks", "list the tasks of the benchmark, or evaluate policies on one"),
 }
 """The subcommands by name, in the order in which they are listed."""
 
-REST = 'A policy is an agent, "module:attribute" or a file. More commands and extras: quincunx --all'
+REST = 'A policy is an agent, "module:attribute" or a file.\nMore commands and extras: quincunx --all'
 
 RARE = {"verify"}
 """Subcommands that the overview leaves out without ``--all``."""
@@ -92,10 +92,10 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 def _commands(everything: bool = False) -> Iterator[str]:
     """Yield a heading and a line for each subcommand. Rare subcommands are left out, except with ``everything``."""
-    yield "Commands: quincunx <command>; quincunx <command> --help lists the options"
+    yield "Commands: quincunx COMMAND; quincunx COMMAND --help lists the options"
     width = max(map(len, COMMANDS))
     for name, command in COMMANDS.items():
         if everything or name not in RARE:
             yield f"  {name:<{width}}  {command.summary}"
     if everything:
-        yield """The public interface, with first lines of code: python -c "help('quincunx_env')\""""
+        yield """The public interface: python -c "help('quincunx_env')\""""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 from tqdm.auto import tqdm
@@ -62,7 +62,7 @@ from quincunx_env.utils.processes import worker_processes
 class _Options:
     """Policies, rules and deals of evaluations, comparisons and tournaments."""
 
-    policies: tyro.conf.Positional[tuple[str, ...]]
+    policies: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="POLICY [POLICY ...]")]
     """policies to evaluate"""
     rules: QuincunxRules = field(default_factory=Rules)
     deals: int = Deals.count

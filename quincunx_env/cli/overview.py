@@ -13,31 +13,35 @@ import quincunx_env
 from quincunx_env.policies import registered_policies
 from quincunx_env.utils.files import package_file
 
-WIDTH = 100
+WIDTH = 80
 """Columns of the text."""
 
 OVERVIEW = """\
-quincunx_env {version}, Python {python}, {libraries}
+quincunx_env {version}, Python {python}
+{libraries}
 
-Environments
-  gymnasium.make("Quincunx/Solitaire-v0")    the solitaire; make_vec steps many games at once
-  gymnasium.make("Quincunx/VsOpponents-v0")  one agent against policies
-  "Quincunx/SolitaireFlat-v0", "Quincunx/VsOpponentsFlat-v0"       float32 vectors, for an id alone
-  "Quincunx/SolitaireMasked-v0", "Quincunx/VsOpponentsMasked-v0"   the same, with the mask
-  gymnasium.make("Quincunx/Text-v0")         prompts and answers for language models
-  quincunx_env.quincunx_v0.env(), quincunx_env.spiral_v0.env()     several players (PettingZoo)
+Environments: gymnasium.make(id); make_vec steps many games at once
+  Quincunx/Solitaire-v0        the solitaire
+  Quincunx/VsOpponents-v0      one agent against policies
+  Quincunx/SolitaireFlat-v0, Quincunx/VsOpponentsFlat-v0      float32 vectors
+  Quincunx/SolitaireMasked-v0, Quincunx/VsOpponentsMasked-v0  also the mask
+  Quincunx/Text-v0             prompts and answers for language models
+  quincunx_env.quincunx_v0.env(), quincunx_env.spiral_v0.env()     PettingZoo
 
 {agents}
 
 Extras
 {extras}"""
 
+_TASKS = ("solitaire", "2-corners")
+"""Tasks of the benchmark whose scores are shown."""
+
 EXTRAS = {
-    "arena": "evaluation, agents with networks",
-    "play": "play in the browser and in the terminal",
-    "render": "pictures as pixels, windows",
-    "sb3": "stable-baselines3 and PyTorch",
-    "train": "the training scripts of a checkout",
+    "arena": "evaluation, networks",
+    "play": "in browser and terminal",
+    "render": "pixels and windows",
+    "sb3": "stable-baselines3, PyTorch",
+    "train": "the training scripts",
 }
 """Extras for users, with their purposes."""
 
@@ -67,32 +71,46 @@ def _agents() -> Iterator[str]:
 
 def _strengths() -> Iterator[str]:
     """Yield agents with benchmark results and times, then other policies."""
-    with package_file("quincunx_env.arena", "benchmark.csv").open(encoding="utf-8", newline="") as file:
-        scores = {(row["task"], row["policy"]): float(row["score"]) for row in csv.DictReader(file)}
+    scores = _scores()
     times = package_file("quincunx_env.arena", "times.json").read_text(encoding="utf-8")
     seconds = json.loads(times)["seconds_per_action"]
     packages = dict(_by_package())
-    yield "Agents         solitaire  2 players   time     (points; wins against heuristic; time relative to it)"
-    for name in sorted(packages.pop("quincunx_agents", []), key=lambda name: -scores.get(("solitaire", name), 0.0)):
-        mean, wins = (scores.get((task, name)) for task in ("solitaire", "2-corners"))
+    yield "Agents         solitaire  2 players    time"
+    own = packages.pop("quincunx_agents", [])
+    known = {name for _, name in scores}
+    for name in filter(known.__contains__, own):
+        mean, wins = (scores.get((task, name)) for task in _TASKS)
         shown = (
             "" if mean is None else f"{mean:.1f}",
             "" if wins is None else f"{wins:.1%}",
             f"{float(format(seconds[name] / seconds['heuristic'], '.2g')):g}" if name in seconds else "",
         )
         yield "  {:<13}{:>9}  {:>9}  {:>6}".format(name, *shown).rstrip()
+    yield "  Mean points; wins against heuristic; time as a multiple of heuristic's."
+    if others := [name for name in own if name not in known]:
+        yield f"  Without figures: {', '.join(others)}"
     for package, names in packages.items():
         yield f"  {package}: {', '.join(names)}"
 
 
+def _scores() -> dict[tuple[str, str], float]:
+    """Read the scores of the benchmark by task and policy."""
+    with package_file("quincunx_env.arena", "benchmark.csv").open(encoding="utf-8", newline="") as file:
+        return {(row["task"], row["policy"]): float(row["score"]) for row in csv.DictReader(file)}
+
+
 def _by_package() -> list[tuple[str, list[str]]]:
-    """Group the registered policies by package, both sorted by name."""
-    policies = registered_policies()
+    """Group the registered policies by package. The strongest come first, by the share of the reference's score."""
+    policies, scores = registered_policies(), _scores()
+
+    def strength(name: str) -> float:
+        shares = (scores[task, name] / scores[task, "heuristic"] for task in _TASKS if (task, name) in scores)
+        return next(shares, -1.0)
 
     def package(name: str) -> str:
         return policies[name].module.partition(".")[0]
 
-    ordered = sorted(policies, key=lambda name: (package(name), name))
+    ordered = sorted(policies, key=lambda name: (package(name), -strength(name), name))
     return [(declared_by, [*names]) for declared_by, names in groupby(ordered, package)]
 
 

@@ -18,6 +18,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import tyro
 
 from quincunx_env.cli.options import GameOptions, Trained
 from quincunx_env.cli.parser import parse
@@ -42,7 +45,7 @@ from quincunx_env.utils.errors import one_line_errors, require_writable, require
 class Arguments(GameOptions):
     """Game, players and files."""
 
-    opponents: tuple[str, ...] = ()
+    opponents: Annotated[tuple[str, ...], tyro.conf.arg(metavar="POLICY ...")] = ()
     """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
     `module:attribute`, paths of files, or `human`. With --resume: for the seats whose players in the file are not
     registered policies, in the same order"""
@@ -50,7 +53,7 @@ class Arguments(GameOptions):
     """your seat"""
     seed: int | None = None
     """seed of the deal; random by default"""
-    adviser: str | None = None
+    adviser: Annotated[str | None, tyro.conf.arg(metavar="POLICY")] = None
     """the agent that gives hints, named as an opponent"""
     trust: bool = False
     """load models of stable-baselines3, too, which executes any code in them. With --resume also let the file name any
@@ -68,7 +71,7 @@ class Arguments(GameOptions):
     """port of the page; 8017 by default, or a free one if another program has it"""
     host: str = "127.0.0.1"
     """address on which the page is offered; others than the default let other machines play, with the link"""
-    allow_host: tuple[str, ...] = ()
+    allow_host: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """additional allowed Host headers, such as the name of a proxy"""
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ The parts of every score are shown.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
@@ -30,7 +31,7 @@ class Arguments:
 
     file: tyro.conf.Positional[Path]
     """game record, as `quincunx play` writes it, or file of games of `evaluate --records`"""
-    game: tuple[int, ...] = ()
+    game: Annotated[tuple[int, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """numbers of the games in a file of games, from 0; the first by default"""
     seat: int | None = None
     """show the hand of this seat only; all hands by default"""
@@ -38,7 +39,7 @@ class Arguments:
     """show the position after every action"""
     html: Path | None = None
     """write a page for a browser, which needs no network"""
-    values: str | None = None
+    values: Annotated[str | None, tyro.conf.arg(metavar="POLICY")] = None
     """with --html: show this agent's values of the plays"""
     trust: Trust = False
     trained: Trained = field(default_factory=Encoding)

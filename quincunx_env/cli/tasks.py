@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import tyro
 from tqdm.auto import tqdm
@@ -46,9 +46,9 @@ from quincunx_env.utils.markdown import escaped, markdown_table
 class Arguments:
     """Task, policies and deals."""
 
-    task: tyro.conf.Positional[str] = ""
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="[TASK]")] = ""
     """name of the task; without one the tasks are listed"""
-    policies: tyro.conf.Positional[tuple[str, ...]] = ()
+    policies: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="[POLICY ...]")] = ()
     """policies to evaluate"""
     split: Split = "final"
     """deals to play: validation to select settings and checkpoints; search, the first of the final deals, for slow
@@ -113,16 +113,15 @@ def _tasks() -> str:
     """List the tasks with the domains and numbers of their deals."""
     lines = [f"Tasks of version {VERSION}"]
     for task in TASKS.values():
-        score = "mean score" if task.opponent is None else f"win rate against {task.opponent}"
+        score = "mean score" if task.opponent is None else "win rate"
         lines.append(f"  {task.name:<11}{_game(task.rules)}; {score}; reference {task.reference}")
-        deals = "; ".join(f"{split}: {_deals(task.deals(split))}" for split in get_args(Split))
-        lines.append(f"{'':<13}{deals}")
+        lines += (f"{'':<13}{split + ':':<12}{_deals(task.deals(split))}" for split in get_args(Split))
     lines.append("Tasks of generalisation, by rules")
     for each in GENERALISATION.values():
         lines.append(f"  {each.name}")
         for part in ("training", "test"):
             names = ", ".join(task.name for task in getattr(each, part))
-            lines += wrap(names, 116, initial_indent=f"{'':<13}{part}: ", subsequent_indent=" " * 15)
+            lines += wrap(names, 80, initial_indent=f"{'':<13}{part}: ", subsequent_indent=" " * 15)
     return "\n".join(lines)
 
 

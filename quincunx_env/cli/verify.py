@@ -10,6 +10,7 @@ difference, which one line names, and 2 for a file that cannot be read.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
@@ -26,7 +27,7 @@ FALSE = 1
 class Arguments:
     """Files of games."""
 
-    files: tyro.conf.Positional[tuple[Path, ...]]
+    files: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE [FILE ...]")]
     """files that evaluate, compare, tournament or benchmark have written with --records"""
 
     def run(self, line: str) -> None:

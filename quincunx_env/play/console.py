@@ -87,7 +87,7 @@ class Console:
         try:
             self.session.save(self.path)
         except OSError as error:
-            print(f"the game cannot be saved to {self.path}: {error}")
+            print(f"the game cannot be saved to {self.path}: {error.strerror or error}")
 
     # --- Input -------------------------------------------------------------------------------------------------------
 

@@ -46,9 +46,11 @@ def in_words(error: OSError) -> str:
 
     >>> in_words(FileNotFoundError(2, "No such file or directory", "a.toml"))
     "No such file or directory: 'a.toml'"
+    >>> in_words(OSError(28, "No space left on device"))
+    'No space left on device'
     """
     if error.strerror is None or error.filename is None:
-        return str(error)
+        return error.strerror or str(error)
     name = str(error.filename)
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"
     return f"{error.strerror}: {name!r}"

@@ -27,7 +27,7 @@ RECORDS = Path(__file__).parents[1] / "golden" / "records"
 def overview_text(quincunx: Command) -> str:
     """All that ``quincunx --all`` prints."""
     text = quincunx("--all")
-    assert all(len(line) <= 120 for line in text.splitlines())
+    assert all(len(line) <= 80 for line in text.splitlines())
     return text
 
 
@@ -66,10 +66,12 @@ def test_the_overview_without_arguments_is_what_a_user_needs(
     monkeypatch.setattr(overview, "requires", lambda package: [f"{library}; extra == '{extra}'" for extra in extras])
     text = quincunx()
     lines = text.splitlines()
-    assert len(lines) <= 35
-    assert max(map(len, lines)) <= 100
+    assert len(lines) <= 38
+    assert max(map(len, lines)) <= 80
     assert all(name in text for name in gymnasium.registry if name.startswith("Quincunx/"))
-    assert all(re.search(rf"^  {name} ", text, re.MULTILINE) or f"  {name}\n" in text for name in registered_policies())
+    rows = re.findall(r"^  ([\w-]+) +[\d.]+", text, re.MULTILINE)
+    assert rows == ["search-fast", "search", "value", "heuristic", "greedy", "uniform"], "strongest first"
+    assert "Without figures: monte-carlo\n" in text
     assert all(hasattr(quincunx_env, name) for name in re.findall(r"quincunx_env\.(\w+)[.(]", text))
     result = baselines()["solitaire", "value"].score.value
     assert re.search(rf"^  value +{result:.1f} +\d+\.\d% +[1-9]\d*$", text, re.MULTILINE)
@@ -96,6 +98,11 @@ def test_an_unknown_command_names_the_nearest_and_all(quincunx: Command) -> None
     assert quincunx.error("evalaute greedy") == f"quincunx has no command 'evalaute': did you mean 'evaluate'? {known}"
     assert quincunx.error("bridge") == f"quincunx has no command 'bridge': {known}"
     assert quincunx.error("--nonsense") == f"quincunx has no option '--nonsense': {known}"
+
+
+def test_the_page_completes_all_commands() -> None:
+    page = (Path(__file__).parents[2] / "docs/install.md").read_text(encoding="utf-8")
+    assert f'complete -o default -W "{" ".join(command.COMMANDS)}" quincunx\n' in page
 
 
 def test_options_of_the_command_itself(quincunx: Command) -> None:
@@ -168,9 +175,10 @@ def test_the_tasks_of_the_benchmark_are_listed(quincunx: Command) -> None:
     text = quincunx("benchmark")
     for name, task in TASKS.items():
         final, reference = task.final, re.escape(task.reference)
-        deals = f"final: {final.domain} {final.first} to {final.last};"
-        assert re.search(rf"^  {name} .*; reference {reference}\n .*{deals} search: ", text, re.MULTILINE)
-    assert "  3-corners  quincunx, num_players=3; win rate against heuristic; reference heuristic\n" in text
+        deals = f"final: +{final.domain} {final.first} to {final.last}"
+        assert re.search(rf"^  {name} .*; reference {reference}\n.*\n +{deals}\n +search: ", text, re.MULTILINE)
+    assert "  3-corners  quincunx, num_players=3; win rate; reference heuristic\n" in text
+    assert max(map(len, text.splitlines())) <= 80
     assert "  seats\n             training: 2-corners, 2-open\n             test: 3-corners, 3-open, " in text
 
 

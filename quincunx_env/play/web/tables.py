@@ -33,6 +33,7 @@ from quincunx_env.play.session import (
     unregistered,
 )
 from quincunx_env.registry import spec_of
+from quincunx_env.utils.errors import in_words
 from quincunx_env.utils.files import read_text, write_atomically
 
 LISTED = 12
@@ -224,7 +225,7 @@ class Table:
             if self.lesson is None:
                 self.session.save(self.path)
         except OSError as error:
-            self.problem = f"The game cannot be saved: {error}"
+            self.problem = f"The game cannot be saved: {in_words(error)}"
         self._continue()
 
     def _continue(self) -> None:
