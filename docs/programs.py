@@ -26,7 +26,7 @@ def program(page: str) -> str:
 
 
 def check(folder: Path) -> int:
-    """Write all programs to a folder, and return the exit status of pyright."""
+    """Write all programs to a folder; return the exit status of pyright."""
     folder.mkdir(parents=True, exist_ok=True)
     for page in {ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ROOT / "docs" / "libraries.md"}:
         name = "_".join(page.relative_to(ROOT).with_suffix(".py").parts)
