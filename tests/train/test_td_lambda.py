@@ -16,6 +16,7 @@ import torch
 
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.networks.value import (
+    VALUE_SCALE,
     load_weights,
     value_and_preference,
 )
@@ -27,7 +28,7 @@ from train.common.opponents import Member, Pool
 from train.common.options import read_options
 from train.common.timer import PhaseTimer
 from train.td_lambda import training
-from train.td_lambda.learning import learn
+from train.td_lambda.learning import learn, value_loss
 from train.td_lambda.results import expected_minutes, minutes, stored_runs
 from train.td_lambda.rollout import (
     Result,
@@ -191,6 +192,14 @@ def test_processes_play_what_one_process_plays() -> None:
                 assert len(one.results) == 2
         with pytest.raises(KeyError, match="trunk"):
             start(Job(options, {}, pool, shares))()
+
+
+def test_absent_seats_do_not_enter_the_loss() -> None:
+    outputs, targets, seats = torch.zeros(2, 5), torch.zeros(2, 4), torch.tensor([1, 3])
+    outputs[0, 1:4], targets[1, 3] = 100.0, 100.0
+    assert value_loss(outputs, targets, seats) == 0
+    outputs[1, 2] = 1.0
+    assert value_loss(outputs, targets, seats) == pytest.approx(0.5 / VALUE_SCALE**2 / 4)
 
 
 @pytest.mark.parametrize(("averaging", "expected"), [(0.0, 3.0), (1.0, 2.0)])

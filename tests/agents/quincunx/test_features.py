@@ -134,6 +134,34 @@ def test_replies_and_options() -> None:
         assert context[:, start + 12 : start + 16].tolist() == [[1, 0, 1, 0]] * len(context), "the options"
 
 
+@pytest.mark.parametrize("name", ["2-corners", "3-open-excuse-flush", "4-corners"])
+def test_margins_and_the_best_cells_of_the_hand(name: str) -> None:
+    """In points; each of the three best cells with the card of the hand that scores most there."""
+    rules = QUINCUNX_VARIANTS[name]
+    batch = positions(rules, 4)
+    plays = afterstates_of(rules, *seen(batch))
+    names = [name for feature in CONTEXT_FEATURES for name in [feature.name] * feature.size]
+    for at, described in plays.chunks:
+        for number in range(0, len(at), 19):
+            row, action = plays.rows[at[number]], plays.actions[at[number]]
+            mover, points = int(batch.mover[row]), int(plays.points[at[number]])
+            scores = np.roll(batch.scores[row], -mover)
+            margins = scores[0] + points - scores[1:]
+            context = described.context[number]
+            start = names.index("margins")
+            assert context[start : start + len(margins)] * 50 == pytest.approx(margins)
+            after = batch.fork(np.array([row]))
+            after.step(action[None])
+            card, cell = divmod(int(action), rules.num_cells)
+            board = batch.board[row].tolist()
+            board[cell] = card
+            hand = [other for other in rules.deck if other != card and int(batch.hands[row, mover]) >> other & 1]
+            empty = np.flatnonzero(after.cell_mask[0]).tolist()
+            best = sorted(max(scoring.score(rules, board, place, other).points for other in hand) for place in empty)
+            start = names.index("own_cells")
+            assert context[start : start + 3] * 20 == pytest.approx(best[:-4:-1])
+
+
 def test_known_values() -> None:
     """After the last play only penalties come; a lost round counts 0 in all. There are no features of these."""
     rules = Rules()

@@ -15,11 +15,12 @@ from quincunx_agents.quincunx.heuristic import (
     WEIGHTS,
     action_features,
 )
+from quincunx_agents.quincunx.rollout_policy import ILLEGAL, immediate_scores
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
-from tests.agents.positions import dealt, in_progress, seen
+from tests.agents.positions import dealt, in_progress, positions, seen
 from tests.variants import VARIANTS, by_name, slow_unless_covering
 
 RNG = np.random.default_rng(0)
@@ -141,6 +142,24 @@ def frozen_plays(games: int = 5) -> list[list[int]]:
                 batch.step(line[-1:])
             lines.append(line)
     return lines
+
+
+def test_rollouts_know_what_each_play_scores_and_draws() -> None:
+    """A play draws no more than the pile holds."""
+    rules, short = Rules(num_players=4), 0
+    for plies in range(0, rules.num_plays, 2):
+        batch = positions(rules, plies)
+        scores = immediate_scores(batch)
+        assert scores.left == rules.num_plays - plies - 1
+        for row, slot, place in zip(*np.nonzero(scores.points > ILLEGAL / 2), strict=True):
+            points, draws = batch.value([scores.cards[row, slot]], [scores.cells[row, place]], [row])
+            left = rules.pile_size - int(batch.drawn[row])
+            assert (scores.points[row, slot, place], scores.draws[row, slot, place]) == (
+                points,
+                np.minimum(draws, left),
+            )
+            short += int(draws[0] > left)
+    assert short
 
 
 def test_heuristic_v0_is_frozen() -> None:
