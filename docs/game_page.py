@@ -1,18 +1,15 @@
 """Write the page that plays without the package, ``_static/game.html`` of the site.
 
-It is one file for a static host or the disk, and loads nothing. Scripts, style and template lie in ``docs/game``.
-Tables, texts and drawings come from the package. ``tests/web/test_game_page.py`` compares games with the engine.
+It is one file that loads nothing. Tables, texts and drawings come from the package.
 
-    python -m docs.game_page runs/ppo
-
-takes the network of the hints from a run of ``train.ppo``. Its weights are rounded to bytes.
+    python -m docs.game_page runs/ppo    # take the network of the hints from a run of train.ppo
 """
 
-import base64
 import hashlib
 import json
 import re
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +31,7 @@ from quincunx_env.render.words import pieces_of
 
 FOLDER = Path(__file__).with_name("game")
 NETWORK = FOLDER / "network.json"
-STATIC = Path(__file__).parents[1] / "quincunx_env" / "play" / "web" / "static"
+WEB = Path(__file__).parents[1] / "quincunx_env" / "play" / "web"
 RULES = {players: Rules(num_players=players) for players in (1, 2)}
 """The set-ups that the page plays, by number of players."""
 
@@ -45,12 +42,12 @@ def game_page() -> str:
     drawn = [parts_of(draw_card(scene, card)) for card in BASIC_DECK]
     shared = dict.fromkeys(line for definitions, _ in drawn for line in definitions)
     cards = (f'<g id="card{card}">{"".join(lines)}</g>' for card, (_, lines) in enumerate(drawn))
-    script, style = _text("engine.js", "network.js", "page.js"), _text(STATIC / "style.css", "page.css")
+    script, style = _text("engine.js", "network.js", "page.js"), _text(WEB / "static" / "style.css", "page.css")
     data = _tables(scene) | {"network": json.loads(_text(NETWORK))}
-    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True)
+    environment = Environment(loader=FileSystemLoader([FOLDER, WEB / "templates"]), autoescape=True, trim_blocks=True)
     return environment.get_template("page.html").render(
         style=Markup(colours() + style),
-        icon=_base64((STATIC / "icon.svg").read_bytes()),
+        icon=b64encode((WEB / "static" / "icon.svg").read_bytes()).decode(),
         drawings=Markup("".join([*shared, *cards])),
         pictures=[(_drawing(picture), text) for picture, text in pictures(RULES[1])],
         sentences={players: sentences(rules) for players, rules in RULES.items()},
@@ -58,16 +55,12 @@ def game_page() -> str:
         mean=data["network"]["mean"],
         data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),
         script=Markup(script),
-        digest=_base64(hashlib.sha256(script.encode()).digest()),
+        digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
 def _text(*files: str | Path) -> str:
     return "".join((FOLDER / file).read_text(encoding="utf-8") for file in files)
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def _drawing(svg: str) -> Markup:
@@ -99,7 +92,7 @@ def take_network(run: Path) -> None:
     layers = {}
     for name, tensor in MaskablePPO.load(run / "model.zip", device="cpu").policy.mlp_extractor.state_dict().items():
         step = float(tensor.abs().max()) / 127
-        layers[name] = {"step": step, "weights": _base64((tensor / step).round().char().numpy().tobytes())}
+        layers[name] = {"step": step, "weights": b64encode((tensor / step).round().char().numpy().tobytes()).decode()}
     results = json.loads((run / f"{run.name}.json").read_text(encoding="utf-8"))
     facts = {"command": results["command"], "mean": round(results["benchmark"]["solitaire"]["mean"])}
     [counts] = (piece.encoding for piece in make_observer(RULES[1], preview=True).pieces if piece.name == "counts")

@@ -3,15 +3,14 @@ const one = (selector) => document.querySelector(selector);
 const YOU = 0;
 const THINKING = 700; // milliseconds until Easy plays, so that one sees the play before
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-let deal; // {seed, players, beat}: beat are points to beat, or null
-let game, turns, used, chosen, hinted, cells;
+let deal, game, turns, used, chosen, hinted, cells;
 
 // --- Texts ---
 
 const plain = (number) => `${number}`.replace("-", "−");
 const signed = (number) => (number > 0 ? `+${number}` : plain(number));
 const counted = (number, what) => `${plain(number)} ${what}${Math.abs(number) === 1 ? "" : "s"}`;
-const tone = (points) => (points > 0 ? "gain" : points < 0 ? "loss" : "nothing");
+const tone = (points) => (points > 0 ? "gain" : points < 0 ? "loss" : "quiet");
 const names = () => ["You", "Easy"].slice(0, deal.players);
 const place = (cell) => SETUPS[deal.players].places[cell];
 const picture = (id) => `<svg viewBox="0 0 80 100" aria-hidden="true"><use href="#${id}"/></svg>`;
@@ -54,21 +53,15 @@ function comparisons() { // with the points to beat, with the network on the sam
 
 const today = () => new Date().toISOString().slice(0, 10).replaceAll("-", ""); // UTC, as in quincunx_env.play.daily
 
-function title() {
-  if (deal.players > 1) return `Two players, deal ${deal.seed}`;
-  return deal.seed === today() ? "Today's deal" : `Solitaire, deal ${deal.seed}`;
-}
-
 // --- Deals and plays ---
 
 const address = (beat) => `#deal=${deal.seed}${deal.players > 1 ? `&players=${deal.players}` : ""}${beat === null ? "" : `&beat=${beat}`}`;
 
-function begin(seed, players, beat = null, before = null) {
+function begin(seed, players, beat = null, before = null) { // beat: points to beat; before: what was played already
   deal = { seed, players, beat };
   [turns, used] = [before?.turns ?? [], new Set(before?.used)];
-  cells = SETUPS[players].places.map((_, cell) => Object.assign(document.createElement("button"), { type: "button", cell }));
-  cells.forEach((button, cell) => { button.dataset.place = place(cell); });
-  one("#grid").replaceChildren(...cells);
+  one("#grid").innerHTML = SETUPS[players].places.map((name) => `<button type="button" data-place="${name}"></button>`).join("");
+  cells = [...one("#grid").children];
   one("#grid").style.setProperty("--side", SETUPS[players].side);
   for (const texts of document.querySelectorAll("[data-players]")) texts.hidden = texts.dataset.players !== `${players}`;
   rebuild();
@@ -108,9 +101,7 @@ function choose(change) {
   show();
 }
 
-function play() {
-  if (candidate()) turn(chosen.card, chosen.cell);
-}
+const play = () => { if (candidate()) turn(chosen.card, chosen.cell); };
 
 function hint() {
   if (!yours()) return;
@@ -134,24 +125,26 @@ function paint(element, html) { // what has not changed stays, so that clicks an
 
 const held = CARDS.map(({ words }, card) => {
   const innerHTML = `${picture(`card${card}`)}<kbd aria-hidden="true"></kbd>`;
-  return Object.assign(document.createElement("button"), { type: "button", className: "card", card, title: words, ariaLabel: words, innerHTML });
+  return Object.assign(document.createElement("button"), { type: "button", className: "card", title: words, ariaLabel: words, innerHTML });
 });
 
 function show() {
-  const last = turns.at(-1), hand = game.over ? [] : game.hands[YOU];
-  one("#title").textContent = title();
+  const last = turns.at(-1), hand = game.over ? [] : game.hands[YOU], shown = one("#hand").children;
+  one("#title").textContent = deal.players === 1 && deal.seed === today() ? "Today's deal" : `Deal ${deal.seed}`;
   const pile = `<div class="pile" title="cards left to draw">${picture("back")} ${game.pile.length} <span>in the pile</span></div>`;
   paint(one("#seats"), names().map(seatOf).join("") + pile);
   one("#seats").className = deal.players > 1 ? "several" : "alone";
   cells.forEach(showCell);
   paint(one("#status"), status());
   one("#status").classList.toggle("yours", yours());
-  paint(one("#score"), candidate() ? scored(chosen, game.parts(chosen.card, chosen.cell), "") : last ? scored(last, last.parts, `${names()[last.seat]} played `)
-    : `<div class="quiet">The score of a play appears here, with its parts.</div>`);
+  paint(one("#score"), candidate() ? scored(chosen, game.parts(chosen.card, chosen.cell), "")
+    : last ? scored(last, last.parts, `${names()[last.seat]} played `)
+      : `<div class="quiet">The score of a play appears here, with its parts.</div>`);
   one("#score").classList.toggle("candidate", candidate());
   paint(one("#ending"), game.over ? ending() : "");
   one("#hand").className = `columns${Math.max(4, Math.ceil(SETUPS[deal.players].hand / 2))}${hand.length ? "" : " empty"}`;
-  if (`${[...one("#hand").children].map(({ card }) => card)}` !== `${hand}`) one("#hand").replaceChildren(...hand.map((card) => held[card]));
+  const changed = shown.length !== hand.length || hand.some((card, index) => shown[index] !== held[card]);
+  if (changed) one("#hand").replaceChildren(...hand.map((card) => held[card]));
   hand.forEach((card, index) => {
     Object.assign(held[card], { ariaPressed: card === chosen.card, disabled: !yours() });
     held[card].dataset.key = held[card].lastChild.textContent = DATA.keys[index];
@@ -169,7 +162,8 @@ function show() {
 function seatOf(name, seat) {
   const hand = game.hands[seat], mover = seat === game.mover && !game.over && deal.players > 1 ? " mover" : "";
   const left = game.over ? hand.map((card) => `<span class="reader">${CARDS[card].words}</span>${picture(`card${card}`)}`).join("") : "";
-  return `<div class="seat${mover}"><b>${name}</b> <span class="count">${counted(hand.length, "card")}</span><output>${plain(game.scores[seat])}</output>${left && `<div class="left">${left}</div>`}</div>`;
+  const count = `<span class="count">${counted(hand.length, "card")}</span><output>${plain(game.scores[seat])}</output>`;
+  return `<div class="seat${mover}"><b>${name}</b> ${count}${left && `<div class="left">${left}</div>`}</div>`;
 }
 
 function showCell(button, cell) {
@@ -217,17 +211,16 @@ function move(right, down) { // the focus, to the nearest free cell in a directi
 }
 
 function onClick({ target, pointerType, detail }) {
-  const { id, card, cell, dataset } = target.closest?.("button") ?? target;
-  if (card !== undefined) choose({ card });
-  else if (cell !== undefined) {
-    const again = cell === chosen.cell;
+  const button = target.closest?.("button"), cell = cells.indexOf(button), card = held.indexOf(button), again = cell === chosen.cell;
+  if (card >= 0) choose({ card });
+  else if (cell >= 0) {
     choose({ cell });
     if (again || pointerType !== "touch") play(); // a finger first sees the score
     if (!detail) one("#hand .card")?.focus(); // by keyboard
-  } else if (dataset.deal) {
+  } else if (button?.dataset.deal) {
     one("#deals").hidePopover();
-    begin(dataset.deal === "today" ? today() : `${Math.floor(Math.random() * 2 ** 31)}`, dataset.deal === "two" ? 2 : 1);
-  } else ({ play, hint, undo })[id]?.();
+    begin(button.dataset.deal === "today" ? today() : `${Math.floor(Math.random() * 2 ** 31)}`, button.dataset.deal === "two" ? 2 : 1);
+  } else ({ play, hint, undo })[button?.id]?.();
 }
 
 function onKey(event) {
@@ -241,8 +234,7 @@ function onKey(event) {
 }
 
 function onCell({ target, type, pointerType }) { // pointed at, or reached by keys
-  const cell = target.closest(".cell.free")?.cell;
-  if (cell !== undefined && (type === "focusin" || pointerType === "mouse")) choose({ cell });
+  if (target.matches(".free, .free *") && (type === "focusin" || pointerType === "mouse")) choose({ cell: cells.indexOf(target.closest(".free")) });
 }
 
 one("#grid").addEventListener("pointerover", onCell);
@@ -252,3 +244,4 @@ document.addEventListener("keydown", onKey);
 addEventListener("hashchange", beginAsAddressed);
 if (location.protocol === "file:") one(".home").removeAttribute("href"); // the file may lie anywhere
 beginAsAddressed();
+one("#unstarted").remove();
