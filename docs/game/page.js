@@ -60,7 +60,7 @@ const address = (beat) => `#deal=${deal.seed}${deal.players > 1 ? `&players=${de
 function begin(seed, players, beat = null, before = null) { // beat: points to beat; before: what was played already
   deal = { seed, players, beat };
   [turns, used] = [before?.turns ?? [], new Set(before?.used)];
-  one("#grid").innerHTML = SETUPS[players].places.map((name) => `<button type="button" data-place="${name}"></button>`).join("");
+  one("#grid").innerHTML = SETUPS[players].places.map((name) => `<button type="button" tabindex="-1" data-place="${name}"></button>`).join("");
   cells = [...one("#grid").children];
   one("#grid").style.setProperty("--side", SETUPS[players].side);
   for (const texts of document.querySelectorAll("[data-players]")) texts.hidden = texts.dataset.players !== `${players}`;

@@ -21,7 +21,7 @@ class Encoding:
     """
 
     observation: Literal["pieces", "vector"] | None = None
-    """what a policy named `module:attribute` observes, or the environment in which a model without a JSON file beside
+    """what a policy named ``module:attribute`` observes, or the environment in which a model without a JSON file beside
     it was trained"""
     actions: Literal["joint", "hand"] = "joint"
     """its actions; these and the next three options are as of an environment"""

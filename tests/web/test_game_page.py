@@ -236,6 +236,7 @@ def test_clicks_and_the_deals_of_the_app(open_page: OpenPage, file: Path) -> Non
     page = open_page(bypass_csp=True)
     page.goto(file.as_uri())
     expect(page.locator("#title")).to_have_text("Today's deal")
+    expect(page.locator("#unstarted")).to_have_count(0)
     dealt = Game.from_seed(RULES[1], deal_of(today()).seed)
     hand = [button.get_attribute("aria-label") for button in page.locator("#hand .card").all()]
     assert [page.evaluate("index => CARDS[index].words", card) for card in dealt.legal_cards()] == hand
@@ -252,6 +253,12 @@ def test_clicks_and_the_deals_of_the_app(open_page: OpenPage, file: Path) -> Non
     expect(page.locator("#score")).to_contain_text("Easy played")
     page.locator("#undo").click()
     expect_position(page, 0)
+
+
+def test_it_says_that_its_script_did_not_start(open_page: OpenPage, file: Path) -> None:
+    page = open_page(java_script_enabled=False)
+    page.goto(file.as_uri())
+    expect(page.get_by_role("alert")).to_contain_text("The script of this page did not start")
 
 
 SIZES = ("360x640", "390x664", "844x390", "768x1024", "1280x800")
