@@ -1,5 +1,7 @@
 """Values by which a policy chooses, for a picture or a table."""
 
+from collections.abc import Collection
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,9 @@ from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
 
 
-def explain(policy: Agent | str, game: SomeGame, *, seed: int = 0) -> npt.NDArray[np.float64]:
+def explain(
+    policy: Agent | str, game: SomeGame, *, seed: int = 0, actions: Collection[int] | None = None
+) -> npt.NDArray[np.float64]:
     """Return a policy's values of the plays of the seat to move.
 
     The policy estimates them from the observation of this seat.
@@ -22,6 +26,7 @@ def explain(policy: Agent | str, game: SomeGame, *, seed: int = 0) -> npt.NDArra
             and all models in files but those that compute actions only.
         game: the position, which stays as it is.
         seed: seed of the policy's generator.
+        actions: the legal plays to value, all by default: a policy may value the most promising of them alone.
 
     Returns:
         float64 [cards, cells]; NaN for plays that are illegal or that the policy does not consider. The values are
@@ -32,7 +37,7 @@ def explain(policy: Agent | str, game: SomeGame, *, seed: int = 0) -> npt.NDArra
             not play by these rules.
     """
     rules, spec = game.rules, spec_of(game.rules)
-    plays = list(spec.notation.legal_plays(game))
+    plays = [play for play in spec.notation.legal_plays(game) if actions is None or play in actions]
     if game.over or getattr(game, "pending", None) or not plays:
         raise ValueError("values of plays are asked where a card can be played: " + spec.notation.describe_legal(game))
     chooser = policy_for(resolve(policy), rules)
@@ -40,7 +45,8 @@ def explain(policy: Agent | str, game: SomeGame, *, seed: int = 0) -> npt.NDArra
         raise ValueError(f"{display_name(policy)} has no values of actions: it lacks a method action_values")
     observer = make_observer(rules, preview=True)
     observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
-    mask = observer.mask(game)[None].astype(np.bool_)
+    mask = np.zeros((1, rules.num_actions), np.bool_)
+    mask[0, plays] = True
     [values] = chooser.action_values(observation, mask, np.random.default_rng(seed))
     table = np.full((rules.num_cards, rules.num_cells), np.nan)
     for action in plays:

@@ -19,6 +19,7 @@ from pathlib import Path
 from quincunx_env.core.game import SomeGame
 from quincunx_env.core.scene import Scene
 from quincunx_env.notation.text import print_action
+from quincunx_env.play.review import expected, result_in_words
 from quincunx_env.play.session import HINTS, Session, level_of
 from quincunx_env.registry import spec_of
 from quincunx_env.render import in_colour
@@ -144,9 +145,11 @@ class Console:
         adviser = session.adviser and level_of(session.rules, session.adviser)
         print(f"{adviser} prefers:" if adviser else "most points at once:")
         try:
+            results = expected(session.game, session.adviser)
             for number, hint in enumerate(islice(session.hints(), HINTS), 1):
                 also = " ".join(map(scene.place_name, hint.others))
-                print(f"{number}. {self._said(hint)}{f'; also {also}' if also else ''}")
+                ends = f"; {result_in_words(session.game, results[hint.action])}" if hint.action in results else ""
+                print(f"{number}. {self._said(hint)}{f'; also {also}' if also else ''}{ends}")
         except Exception as error:  # agents of other packages may raise anything
             print(printable(f"{type(error).__name__}: {error}"))
 

@@ -345,7 +345,7 @@ class Session:
 
     def scores(self, card: int) -> dict[int, ScoredPlay]:
         """Return the legal plays of a card by cell. There are none in games that are scored at the end."""
-        return {play.cell: play for play in _scored_plays(self.game, card).values() if play.scored}
+        return {play.cell: play for play in scored_plays(self.game, card).values() if play.scored}
 
     def hints(self) -> Iterator[Hint]:
         """Iterate over the legal plays, those that the adviser prefers first.
@@ -360,14 +360,14 @@ class Session:
         if self.game.over:
             raise ValueError("the game is over")
         self.not_counted("hints")
-        plays = _scored_plays(self.game)
+        plays = scored_plays(self.game)
         if self._adviser is None:
-            hints = (_hint(self.game, plays, group[0], group) for group in _groups(plays))
+            hints = (_hint(self.game, plays, group[0], group) for group in alike(plays))
             return iter(sorted(hints, key=_by_points))
         return self._ranked(self._adviser, self.game.copy(), len(self.turns), plays)
 
     def _ranked(self, policy: Policy, game: SomeGame, number: int, plays: Mapping[int, ScoredPlay]) -> Iterator[Hint]:
-        groups = {action: group for group in _groups(plays) for action in group}
+        groups = {action: group for group in alike(plays) for action in group}
         mask = self._observer.mask(game).astype(bool)
         while mask.any():
             action = self._ask(policy, game, number, mask)
@@ -412,14 +412,14 @@ def _by_points(play: Hint) -> tuple[int, int]:
     return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
 
 
-def _scored_plays(game: SomeGame, card: int | None = None) -> dict[int, ScoredPlay]:
+def scored_plays(game: SomeGame, card: int | None = None) -> dict[int, ScoredPlay]:
     """Return the legal plays by action, with the parts of their scores. With ``card`` only the plays of this card."""
     spec = spec_of(game.rules)
     places = {action: spec.notation.decode_play(game, action) for action in spec.notation.legal_plays(game)}
     return {action: spec.candidate(game, *place) for action, place in places.items() if card in (None, place[0])}
 
 
-def _groups(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
+def alike(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
     """Group actions that play one card for the same parts and cells. Mirror images of a play do."""
     groups: dict[object, list[int]] = {}
     for action, play in plays.items():

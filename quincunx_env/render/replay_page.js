@@ -72,7 +72,7 @@ function choose(number) {
       return item;
     }),
   );
-  show(0);
+  show(Number(location.hash.slice(1)) || 0); // an address may name a position
 }
 
 const steps = {

@@ -35,8 +35,9 @@ from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
 from quincunx_env.render.words import for_people, minus, pieces_of, players, scene_for_people
 
-Values = Callable[[SomeGame], npt.ArrayLike]
-"""Function that values the plays of the seat to move, [cards, cells], NaN for none, as `quincunx_env.arena.explain`."""
+Values = Callable[[SomeGame], npt.ArrayLike | None]
+"""Function that values the plays of the seat to move, [cards, cells], NaN for none, as `quincunx_env.arena.explain`.
+It may have no values of a position."""
 
 _SMALL, _LARGE = 150, 450
 """Width of a name, at its full size, that the renderer can make fit the box of a seat and that is still readable."""
@@ -191,8 +192,9 @@ def _positions(
         caption = [for_people(str(record.turns[number - 1]), names) if number else "The deal"]
         end = ending(game, names, you)
         position["caption"] = minus(". ".join([*caption, *([end.headline] if end else [])]))
-        if values and not game.over and scene.pending is None and seat in (None, game.mover):
-            table = _table(values(game), game)
+        asked = values and not game.over and scene.pending is None and seat in (None, game.mover)
+        if asked and values and (valued := values(game)) is not None:
+            table = _table(valued, game)
             known, cards = svg.best_cards(table.tolist())
             position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known, cards=cards))
             thoughts = _thoughts(game, table, record.actions[number : number + 1])

@@ -24,9 +24,11 @@ from starlette.testclient import TestClient
 
 from quincunx_env import Record, Rules
 from quincunx_env.notation.record import Seeded
+from quincunx_env.notation.text import print_action
 from quincunx_env.play import daily
 from quincunx_env.play.daily import today
 from quincunx_env.play.lessons import lessons
+from quincunx_env.play.review import expected
 from quincunx_env.play.session import Session
 from quincunx_env.play.web import pages, rules_pictures, server
 from quincunx_env.play.web.pages import KINDS, View
@@ -483,6 +485,51 @@ def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> Non
     assert games.best(tables[1].session.record, tables[1].name) == most
     tables[1].session.uncounted = ()
     assert "Your best so far" in client.get(f"/token/game/{tables[1].name}").text
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(num_players=2), SpiralRules(deals=2)], ids=str)
+def test_the_end_shows_each_play_beside_the_advisers_best(rules: Any, client: TestClient, games: Games) -> None:
+    session = Session(rules, [None, *["greedy"] * (rules.num_players - 1)], Seeded(3), "value")
+    while session.mover is not None:
+        session.play(session.candidates()[-1].action if session.human_to_move else session.choose())
+    table = games.start(session)
+    wait(lambda: not table.comparing)
+    assert [each.number for each in table.judged] == [turn.number for turn in session.turns if turn.seat == 0]
+    losses = {each.number: each.lost for each in table.judged}
+    assert min(losses.values()) >= 0
+    for each in table.judged:
+        begun = Record(rules, session.record.dealt, session.record.actions[: each.number - 1])
+        adviser = Session.resume(begun, ["value"] * rules.num_players)
+        results = expected(adviser.game, "value", session.turns[each.number - 1].action)
+        assert each.lost == max(results.values()) - results[session.turns[each.number - 1].action]
+        assert each.best == print_action(adviser.game, max(results, key=results.__getitem__))
+    shown = client.get(f"/token/game/{table.name}").text
+    for number in sorted(losses, key=lambda number: -losses[number])[:3]:
+        assert f'replay#{number - 1}">{losses[number]:.0f} points lost at play {number}</a>' in shown
+    assert "Best values" in client.get(f"/token/game/{table.name}/replay").text
+
+
+def test_the_grid_shows_what_the_adviser_expects(client: TestClient, games: Games) -> None:
+    table = games.start(Session(Rules(), [None], Seeded(0), "value"))
+    address = f"/token/game/{table.name}"
+    results = expected(table.session.game, "value")
+    for position in (0, 1):
+        if position == 0:
+            assert client.post(f"{address}/look", content="position=0").status_code == 200
+        wait(lambda: table.expected)
+        best = f"{max(expected(table.session.game, 'value').values()):.0f}"
+        assert f'aria-label="{best}"' in client.get(address).text, "at every turn"
+        table.play(position, table.session.candidates()[0].action)
+    assert client.post(f"{address}/look", content="position=2").status_code == 200
+    assert not table.looking
+    table.undo(2)
+    table.undo(3)
+    table.ask(4)
+    wait(lambda: not table.advising)
+    assert table.hints is not None
+    first = results[table.hints[0].action]
+    assert f"ends near {first:.0f}" in client.get(address).text
+    assert table.session.uncounted == ("hints", "undo")
 
 
 def test_negative_points_have_a_minus_sign(client: TestClient, games: Games) -> None:

@@ -11,7 +11,7 @@ from quincunx_env import Record, Rules, spiral
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.daily import today
-from quincunx_env.play.session import Session
+from quincunx_env.play.session import Session, adviser_name
 from quincunx_env.render.words import for_people
 from tests.web.conftest import OpenPage, Running
 
@@ -372,7 +372,7 @@ def test_a_record_is_downloaded_and_opened_again(page: Page, server: Running, tm
 
 def at_the_end(server: Running, rules: BaseRules, *opponents: str, seed: int = 0) -> str:
     """The address of a game in which each human has taken the play with the most points."""
-    session = Session(rules, [None, *opponents], Seeded(seed))
+    session = Session(rules, [None, *opponents], Seeded(seed), adviser_name(rules))
     while session.mover is not None:
         session.play(session.candidates()[0].action if session.human_to_move else session.choose())
     return f"{server.link}game/{server.games.start(session).name}"
@@ -488,6 +488,28 @@ def test_letters_can_be_switched_off(page: Page, server: Running) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#hand [aria-pressed=true]")).to_have_count(1)
     assert page.locator("#hints li").count() == 0
+
+
+def test_a_dear_mistake_leads_to_its_position_with_the_advisers_values(page: Page, server: Running) -> None:
+    page.goto(at_the_end(server, Rules(), seed=3))
+    mistake = page.locator("#ending a").first
+    number = int((mistake.inner_text()).rpartition(" ")[2])
+    mistake.click()
+    expect(page.locator("#position")).to_have_value(str(number - 1))
+    expect(page.locator("#thoughts")).to_contain_text("Best values: ")
+    expect(page.locator("#plays [aria-current]")).to_contain_text(f"{number - 1}. You ")
+
+
+def test_the_values_of_the_adviser_are_switched_on_and_off(page: Page, server: Running) -> None:
+    begin(page, server)
+    page.keyboard.press("v")
+    values = page.locator("#board .cell.legal [aria-label]")
+    expect(values.first).to_be_visible()
+    page.locator("#hand .card").nth(2).drag_to(cells(page).nth(5))
+    expect(page.locator("#log li")).to_have_count(1)
+    expect(values.first).to_be_visible()
+    page.get_by_role("button", name="Values").click()
+    expect(values).to_have_count(0)
 
 
 # --- What may be missing ---------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import HUMAN, Record, RecordedAction
 from quincunx_env.play.daily import FIRST, RULES, deal_of, shared, today
 from quincunx_env.play.result import points_of
+from quincunx_env.play.review import DEAREST, Judged, as_table, result_in_words
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     DEFAULT_LEVEL,
@@ -37,7 +38,7 @@ from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.render import words
-from quincunx_env.render.svg import MINUS, PAGE, THEMES, draw, draw_card, draw_suit
+from quincunx_env.render.svg import MINUS, PAGE, THEMES, best_cards, draw, draw_card, draw_suit
 from quincunx_env.render.words import minus
 
 # --- The start page --------------------------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ def _day(text: str) -> date:
 
 # --- A position ------------------------------------------------------------------------------------------------------
 
-KEYS = "abcdefgijklmortvwxyz1234567890"
+KEYS = "abcdefgijklmortwxyz1234567890"
 """Keys of the cards in hand: digits and letters without another function."""
 
 
@@ -308,7 +309,14 @@ class View:
         """The grid as SVG, with points and draws of the chosen card."""
         card, cells = self.card, sorted(self.scene.legal) if self.points else ()
         candidates = [] if card is None else [self.spec.candidate(self.game, card, cell) for cell in cells]
-        return draw(self.scene, portion="grid", theme=PAGE, play=self.play, candidates=candidates, marked=self._marked)
+        shown: dict[str, Any] = {"play": self.play, "candidates": candidates, "marked": self._marked}
+        if self.table.looking and self.yours and (results := self.table.expected):
+            table = as_table(self.game, results)
+            if card is None:
+                shown["values"], shown["cards"] = best_cards(table.tolist())
+            else:
+                shown["values"] = dict(enumerate(table[card].tolist()))
+        return draw(self.scene, portion="grid", theme=PAGE, **shown)
 
     @property
     def columns(self) -> int:
@@ -422,6 +430,22 @@ class View:
             return "free"
         play = self.spec.candidate(self.game, self.card, cell)
         return f"free, {', '.join(text for text, _ in chips(play)) or 'no points'}"
+
+    def expects(self, hint: Hint) -> str:
+        """Return the result that the adviser expects after a hint; empty if unknown."""
+        result = self.table.expected.get(hint.action)
+        return "" if result is None else result_in_words(self.game, result)
+
+    @property
+    def judged(self) -> dict[int, Judged]:
+        """The reader's plays beside the adviser's, by number."""
+        return {each.number: each for each in self.table.judged}
+
+    @property
+    def dearest(self) -> list[Judged]:
+        """The plays that lost most, in their order. Those that lost no point are left out."""
+        worst = sorted(self.table.judged, key=lambda each: -each.lost)[:DEAREST]
+        return sorted(each for each in worst if round(each.lost) > 0)
 
     @property
     def good(self) -> bool:

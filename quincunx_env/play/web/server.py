@@ -154,6 +154,7 @@ class Handlers:
             Route(f"{game}/show", self._answer(self.show), methods=["POST"]),
             Route(f"{game}/next", self._answer(self.next_deal), methods=["POST"]),
             Route(f"{game}/hint", self._answer(self.hint), methods=["POST"]),
+            Route(f"{game}/look", self._answer(self.look), methods=["POST"]),
             Route(f"{game}/again", self._answer(self.again), methods=["POST"]),
             Route(f"{game}/record", self._answer(self.record)),
             Route(f"{game}/replay", self._answer(self.replay)),
@@ -317,6 +318,10 @@ class Handlers:
         """Ask for hints."""
         return self._act(form, name, lambda table, position: table.ask(position))
 
+    def look(self, form: Mapping[str, str], name: str) -> Response:
+        """Show what the adviser expects, or no longer."""
+        return self._act(form, name, lambda table, position: table.look(position))
+
     def again(self, form: Mapping[str, str], name: str) -> Response:
         """Start a game with the same players and a new deal."""
         return self._go_to(self.games.start(self.games.table(name).session.new_game()), "../../")
@@ -331,8 +336,11 @@ class Handlers:
         """Send a page that replays a game, sandboxed from the other pages."""
         record = pages.with_levels(self.games.record(name))
         here = f"game/{quote(name)}" if self.games.is_open(name) else ""
+        seen = self.games.table(name).seen if here else {}
         page = replay_page(
             [record],
+            values=(lambda game: seen.get((game.round, game.ply))) if seen else None,
+            valued_by="the adviser",
             seat=pages.replayed_from(record),
             you=your_seat(record.seats),
             back=(f"../../{here}", "Back to the game" if here else "All games"),

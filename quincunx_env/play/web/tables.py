@@ -10,6 +10,9 @@ from pathlib import Path
 from threading import RLock, Thread
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -17,6 +20,7 @@ from quincunx_env.notation.record import HUMAN, Record, RecordError
 from quincunx_env.play.daily import day_of, streak
 from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.result import comparison, points_of, points_on_the_same_deal, your_seat
+from quincunx_env.play.review import Judged, as_table, expected, review
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     HINTS,
@@ -69,6 +73,14 @@ class Table:
         """Hints for the position; None if the adviser has not been asked."""
         self.advising = False
         """Whether further hints may follow."""
+        self.expected: dict[int, float] = {}
+        """Results that the adviser expects of the plays, by action, once it has been asked."""
+        self.looking = False
+        """Whether the grid shows them at every turn."""
+        self.judged: list[Judged] = []
+        """The human's plays beside the adviser's, after the end."""
+        self.seen: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
+        """Tables of expected results of past positions, by round and ply; see `as_table`."""
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
         self.compared, self.comparing = list[str](), False
@@ -89,6 +101,7 @@ class Table:
         """A text that changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
         states = (self.advising, bool(self.problem), self.comparing, len(self.compared), self.covered)
+        states += (self.looking, bool(self.expected), len(self.judged))
         return f"{self.position}.{hints}.{'.'.join(str(int(state)) for state in states)}"
 
     @property
@@ -192,6 +205,7 @@ class Table:
         """
         with self._at(position):
             self.shown_to = self.session.mover
+            self._expect()
 
     def ask(self, position: int) -> None:
         """Ask the adviser for hints, unless it has been asked.
@@ -210,6 +224,33 @@ class Table:
                 self.hints, self.advising = [], True
                 Thread(target=self._advise, args=(position, self.session.hints()), daemon=True).start()
 
+    def look(self, position: int) -> None:
+        """Show what the adviser expects of all plays, from now on, or no longer.
+
+        Raises:
+            OutdatedPosition: if the game has left the position.
+        """
+        with self._at(position):
+            self.looking = not self.looking
+            if self.looking:
+                self.session.not_counted("hints")
+                self._expect()
+
+    def _expect(self) -> None:
+        """Ask the adviser for the results that it expects, in a thread."""
+
+        def ask(position: int) -> None:
+            try:
+                found = expected(game, self.session.adviser)
+                with self._at(position):
+                    self.expected = found
+            except Exception as error:
+                self._fail(position, error)
+
+        if self.looking and self.session.human_to_move and not (self.covered or self.expected):
+            game = self.session.game.copy()
+            Thread(target=ask, args=(self.position,), daemon=True).start()
+
     @contextmanager
     def _at(self, position: int) -> Iterator[None]:
         with self.lock:
@@ -221,6 +262,7 @@ class Table:
         """Save and show a new position."""
         self.position += 1
         self.hints, self.advising, self.problem, self.compared = None, False, "", []
+        self.expected, self.judged, self.seen = {}, [], {}
         try:
             if self.lesson is None:
                 self.session.save(self.path)
@@ -235,6 +277,8 @@ class Table:
             Thread(target=self._compare, args=(self.position, self.session.record), daemon=True).start()
         elif not (self.session.game.over or self.paused or self.session.human_to_move):
             Thread(target=self._move, args=(self.position,), daemon=True).start()
+        else:
+            self._expect()
 
     def _compare(self, position: int, record: Record) -> None:
         """Compare the points with stored figures, then with an agent's."""
@@ -248,6 +292,10 @@ class Table:
                 reached = points_on_the_same_deal(record, agent, self.session.players)
                 with self._at(position):
                     self.compared = comparison(record.rules, points, ADVISING_LEVEL, reached)
+                for judged, game, results in review(record, seat, self.session.adviser):
+                    with self._at(position):
+                        self.judged = [*self.judged, judged]
+                        self.seen[game.round, game.ply] = as_table(game, results)
         with suppress(OutdatedPosition), self._at(position):
             self.comparing = False
 
@@ -264,6 +312,9 @@ class Table:
 
     def _advise(self, position: int, hints: Iterator[Hint]) -> None:
         try:
+            found = expected(self.session.game, self.session.adviser)
+            with self._at(position):
+                self.expected = found
             for hint in islice(hints, HINTS):
                 with self._at(position):
                     assert self.hints is not None
