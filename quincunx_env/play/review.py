@@ -1,4 +1,4 @@
-"""What the adviser expects of plays, while one plays and afterwards.
+"""Expectations of the adviser, while one plays and afterwards.
 
 >>> from quincunx_env import Game, Rules
 >>> game = Game.from_seed(Rules(), seed=3)
@@ -39,7 +39,7 @@ class Judged(NamedTuple):
 
 
 def expected(game: SomeGame, agent: Agent | str | None, *also: int) -> dict[int, float]:
-    """Return the results that an agent expects of the legal plays, by action.
+    """Return an agent's expected results of legal plays, by action.
 
     A result is the final score, 0 for a lost solitaire; among several players the lead at the end. An agent may value
     the most promising plays alone, but values those in ``also``. There are none if its values are not points.
@@ -77,7 +77,7 @@ def result_in_words(game: SomeGame, result: float) -> str:
 
 
 def review(record: Record, seat: int, agent: Agent | str | None) -> Iterator[tuple[Judged, SomeGame, dict[int, float]]]:
-    """Yield a seat's plays, each with its position and the expected results in it."""
+    """Yield a seat's plays with their positions and expected results."""
     for number, turn in enumerate(record.turns, 1):
         game = record.game(number - 1)
         if turn.seat != seat or turn.action not in scored_plays(game):

@@ -512,6 +512,27 @@ def test_the_values_of_the_adviser_are_switched_on_and_off(page: Page, server: R
     expect(values).to_have_count(0)
 
 
+@pytest.mark.parametrize("motion", ["", "reduced", "unknown to the browser"])
+def test_a_played_card_moves_to_its_cell(open_page: OpenPage, server: Running, motion: str) -> None:
+    page = open_page(
+        "390x664", has_touch=True, is_mobile=True, reduced_motion="reduce" if motion == "reduced" else None
+    )
+    counted = "function (update) { window.moved += 1; return begin.call(this, update); }"
+    page.add_init_script(
+        "window.moved = 0; const begin = Document.prototype.startViewTransition;"
+        f"Document.prototype.startViewTransition = {'undefined' if motion.startswith('unknown') else counted};"
+    )
+    begin(page, server)
+    for number in (1, 2):
+        page.locator("#hand .card:enabled").first.tap()
+        expect(page.locator("#board")).to_have_class("yours")
+        cells(page).first.tap()
+        page.locator("#board .cell.chosen").tap()
+        expect(page.locator("#log li")).to_have_count(number)
+    assert page.evaluate("moved") == (0 if motion else 2)
+    expect(page.locator("[style*=transition]")).to_have_count(0)
+
+
 # --- What may be missing ---------------------------------------------------------------------------------------------
 
 

@@ -432,7 +432,7 @@ class View:
         return f"free, {', '.join(text for text, _ in chips(play)) or 'no points'}"
 
     def expects(self, hint: Hint) -> str:
-        """Return the result that the adviser expects after a hint; empty if unknown."""
+        """Return what the adviser expects after a hint; empty if unknown."""
         result = self.table.expected.get(hint.action)
         return "" if result is None else result_in_words(self.game, result)
 
@@ -443,8 +443,8 @@ class View:
 
     @property
     def dearest(self) -> list[Judged]:
-        """The plays that lost most, in their order. Those that lost no point are left out."""
-        worst = sorted(self.table.judged, key=lambda each: -each.lost)[:DEAREST]
+        """The plays that lost most points, in order, after the end."""
+        worst = [] if self.table.comparing else sorted(self.table.judged, key=lambda each: -each.lost)[:DEAREST]
         return sorted(each for each in worst if round(each.lost) > 0)
 
     @property

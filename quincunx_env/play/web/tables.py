@@ -100,8 +100,8 @@ class Table:
     def version(self) -> str:
         """A text that changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
-        states = (self.advising, bool(self.problem), self.comparing, len(self.compared), self.covered)
-        states += (self.looking, bool(self.expected), len(self.judged))
+        states = [self.advising, bool(self.problem), self.comparing, len(self.compared), self.covered]
+        states += [self.looking, bool(self.expected), len(self.judged)]
         return f"{self.position}.{hints}.{'.'.join(str(int(state)) for state in states)}"
 
     @property
@@ -225,7 +225,7 @@ class Table:
                 Thread(target=self._advise, args=(position, self.session.hints()), daemon=True).start()
 
     def look(self, position: int) -> None:
-        """Show what the adviser expects of all plays, from now on, or no longer.
+        """Show what the adviser expects of all plays, or no longer.
 
         Raises:
             OutdatedPosition: if the game has left the position.

@@ -13,9 +13,42 @@ let pressed = null; // the card on which the mouse button or the finger went dow
 const one = (selector, within = document) => within.querySelector(selector);
 const state = () => one("#state").dataset;
 
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const taken = () => new Map([...document.querySelectorAll("#board .cell.taken")].map((cell) => [cell.dataset.cell, cell]));
+const held = () => new Map([...document.querySelectorAll("#hand [data-card]")].map((card) => [card.dataset.card, card]));
+
+// Shows the parts of a page. In a new position the played card moves from the hand to its cell, drawn ones into the hand.
 function show(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  if (still.matches || !document.startViewTransition || one("#state", page).dataset.position === state().position) return replace(page);
+  const [cells, cards, flying] = [taken(), held(), document.createElement("div")];
+  const name = (element, card) => { element.style.viewTransitionName = `card${card}`; };
+  cards.forEach(name);
+  const transition = document.startViewTransition(() => {
+    cards.forEach((card) => card.removeAttribute("style"));
+    replace(page);
+    const now = held();
+    now.forEach(name);
+    const played = [...cards.keys()].filter((card) => !now.has(card));
+    const filled = [...taken()].filter(([cell]) => !cells.has(cell));
+    if (played.length !== 1 || filled.length !== 1) return;
+    const { x, y, width, height } = filled[0][1].getBoundingClientRect();
+    Object.assign(flying.style, { position: "fixed", left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+    flying.append(one("svg", cards.get(played[0])).cloneNode(true)); // over the grid, whose parts cannot move alone
+    name(flying, played[0]);
+    document.body.append(flying);
+    filled[0][1].style.opacity = 0; // until the card arrives
+  });
+  transition.finished.finally(() => {
+    flying.remove();
+    for (const element of [...held().values(), ...taken().values()]) element.removeAttribute("style");
+  });
+  return transition.updateCallbackDone;
+}
+
+function replace(page) {
   const focused = document.activeElement?.dataset.focus;
-  for (const part of new DOMParser().parseFromString(html, "text/html").querySelectorAll("body > [id]")) {
+  for (const part of page.querySelectorAll("body > [id]")) {
     const old = document.getElementById(part.id); // what has not changed stays, so that clicks and focus are not lost
     if (old.outerHTML === part.outerHTML) continue;
     const { scrollLeft } = old;
@@ -41,7 +74,7 @@ async function ask(what, fields, method = "GET") {
       one("#problem").textContent = text;
       return;
     }
-    show(text);
+    await show(text);
     // What was chosen meanwhile stays; otherwise the server knows what is possible.
     if (JSON.stringify(chosen) === before) ({ card: chosen.card, cell: chosen.cell } = state());
     const first = one("#hints button");
