@@ -80,7 +80,7 @@ function rebuild() {
 
 function follow(change) { // a new position: keep it, show it, let Easy answer
   [chosen, hinted] = [{ card: null, cell: null }, null];
-  history.replaceState({ turns, used: [...used] }, "", address(deal.beat));
+  try { history.replaceState({ turns, used: [...used] }, "", address(deal.beat)); } catch { /* a framed page may have no address */ }
   change();
   const now = game;
   if (!yours() && !game.over) setTimeout(() => { if (game === now) turn(...greedy(game)); }, calm ? 0 : THINKING);
@@ -146,7 +146,7 @@ function show() {
   const changed = shown.length !== hand.length || hand.some((card, index) => shown[index] !== held[card]);
   if (changed) one("#hand").replaceChildren(...hand.map((card) => held[card]));
   hand.forEach((card, index) => {
-    Object.assign(held[card], { ariaPressed: card === chosen.card, disabled: !yours() });
+    held[card].ariaPressed = card === chosen.card;
     held[card].dataset.key = held[card].lastChild.textContent = DATA.keys[index];
     held[card].style.viewTransitionName = `card${card}`;
   });
@@ -210,13 +210,12 @@ function move(right, down) { // the focus, to the nearest free cell in a directi
   cells[nearest]?.focus();
 }
 
-function onClick({ target, pointerType, detail }) {
+function onClick({ target, pointerType }) {
   const button = target.closest?.("button"), cell = cells.indexOf(button), card = held.indexOf(button), again = cell === chosen.cell;
   if (card >= 0) choose({ card });
   else if (cell >= 0) {
     choose({ cell });
     if (again || pointerType !== "touch") play(); // a finger first sees the score
-    if (!detail) one("#hand .card")?.focus(); // by keyboard
   } else if (button?.dataset.deal) {
     one("#deals").hidePopover();
     begin(button.dataset.deal === "today" ? today() : `${Math.floor(Math.random() * 2 ** 31)}`, button.dataset.deal === "two" ? 2 : 1);
@@ -227,6 +226,7 @@ function onKey(event) {
   const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
   if (event.ctrlKey || event.metaKey || event.altKey || one(":popover-open")) return;
   if (arrow) move(...arrow);
+  else if (event.key === "Enter" && candidate() && !event.target.closest?.("#actions, header, a")) play();
   else if (event.key === "Escape") choose({ card: null, cell: null });
   else if (event.key.length === 1 && event.key !== " " && one("#letters").checked) one(`[data-key="${CSS.escape(event.key)}"]:enabled`)?.click();
   else return;

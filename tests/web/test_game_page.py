@@ -211,7 +211,10 @@ def test_a_whole_game_by_keys_and_back(open_page: OpenPage, file: Path) -> None:
     page.goto(f"{file.as_uri()}#deal=3")
     page.keyboard.press("b")
     expect(page.locator("#hand .card").nth(1)).to_have_attribute("aria-pressed", "true")
-    plays = 0
+    page.keyboard.press("h")
+    page.keyboard.press("Enter")
+    plays = 1
+    expect_position(page, plays)
     while page.evaluate("!game.over"):
         for key in ("a", "ArrowDown", "ArrowLeft"):
             page.keyboard.press(key)
@@ -220,6 +223,9 @@ def test_a_whole_game_by_keys_and_back(open_page: OpenPage, file: Path) -> None:
         page.keyboard.press("Enter")
         plays += 1
         expect_position(page, plays)
+        if plays == 2:  # from the cell that was played
+            page.keyboard.press("Tab")
+            expect(page.locator("#hand .card").first).to_be_focused()
     page.keyboard.press("u")
     expect_position(page, plays - 1)
     expect(page.locator("#ending")).to_be_empty()
