@@ -161,16 +161,15 @@ def settings() -> str:
     rows = []
     for name, setting in SETTINGS.items():
         runs = stored_runs(name)
-        cost, results = ("", ""), {"": "not run again"}
-        if runs:
-            steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
-            cost, results = (f"{steps:,.0f}", f"{time:.1f} min"), by_variant(runs)
+        steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
+        results = by_variant(runs)
         rows += [
             (
                 f"`python -m train.td_lambda {name}`",
                 setting.plays if len(results) == 1 else VARIANTS[variant],
-                *cost,
-                f"{text}; {seeds(runs)}" if runs else text,
+                f"{steps:,.0f}",
+                f"{time:.1f} min",
+                f"{text}; {seeds(runs)}",
             )
             for variant, text in results.items()
         ]

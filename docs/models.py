@@ -126,9 +126,14 @@ def _training(cards: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _network(name: str, card: Mapping[str, Any]) -> str:
-    made = f"\nTrained, from a checkout, by\n\n    {card['command']}\n" if "commit" not in card else ""
+    made = ""
+    if "sha256" in card:
+        seed = card["arguments"]["seed"]
+        made = (
+            f"\nTrained, from a checkout, with seed {seed} by\n\n    {card['command']}\n\nSHA-256: `{card['sha256']}`\n"
+        )
     measured = "".join(f"    {result['command']}\n" for result in card["benchmark"].values())
     note = f"{card['note']} " if "note" in card else ""
     if note and (runs := stored_runs(setting := LONGEST.get(name, name))):
-        note = f"{card['note'][:-1]}: the setting `{setting}` reaches {reached(runs)}; {seeds(runs)}. "
-    return NETWORK.format(name=name, note=note, measured=measured, made=made)
+        note += f"With {seeds(runs)} the setting `{setting}` reaches {reached(runs)}. "
+    return NETWORK.format(name=name, note=note and f"{note.strip()}\n\n", measured=measured, made=made)

@@ -259,6 +259,46 @@ while algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
 algorithm.stop()
 """
 
+RLLIB_PLAYERS = """
+import sys
+
+import numpy as np
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+from quincunx_agents.torch import NetworkPolicy
+from quincunx_env import Observer, Rules
+from quincunx_env.adapters.rllib import MaskedPPOModule
+from quincunx_env.arena import Deals, compare
+from train.recipes.play_network import PlayNetwork
+
+steps, rules = int(sys.argv[2]), Rules(num_players=2)
+observer = Observer(rules, preview=True)
+
+
+class PlayModule(MaskedPPOModule):
+    def make_network(self):
+        return PlayNetwork(observer)
+
+
+config = PPOConfig().environment(
+    "quincunx-players", env_config={"num_players": 2, "actions": "hand"}, disable_env_checking=True
+)
+config.env_runners(num_env_runners=0, num_envs_per_env_runner=64)
+config.multi_agent(policies={"all"}, policy_mapping_fn=lambda *_, **__: "all")
+config.rl_module(rl_module_spec=RLModuleSpec(PlayModule))
+config.training(
+    gamma=1.0, lambda_=0.7, lr=[[0, 2e-3], [steps, 0.0]], train_batch_size_per_learner=6_144, minibatch_size=512,
+    num_epochs=2, use_kl_loss=False, vf_clip_param=float("inf"), vf_loss_coeff=0.0002, grad_clip=0.5,
+)
+algorithm = config.build_algo()
+while algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
+    pass
+agent = NetworkPolicy(lambda seen: algorithm.get_module("all").network(seen)[0], observer, by_place=True)
+np.savetxt("scores.txt", compare([agent, "greedy"], Deals(1_000, "benchmark"), rules=rules).wins[:, 0])
+algorithm.stop()
+"""
+
 RANDOM = """
 import sys
 
@@ -475,6 +515,11 @@ CLIENTS = (
     ),
     Client("TorchRL", ("torchrl",), "PPO, MaskedCategorical", MASKED, 8, TORCHRL_PPO, learns=True, masked=True),
     Client("Ray RLlib", ("ray",), "PPO, ActionMaskingTorchRLModule", MASKED, 7, RLLIB, learns=True, masked=True),
+    Client(
+        *("Ray RLlib", ("ray",), "PPO in self-play, PlayNetwork", "quincunx-players", 3, RLLIB_PLAYERS),
+        learns=True,
+        masked=True,
+    ),
     Client("Tianshou", ("tianshou",), "DQN", MASKED, 2, TIANSHOU_MASKED, learns=True, masked=True),
     Client(
         *("AgileRL", ("agilerl",), "DQN", FLAT, 0),

@@ -1,5 +1,6 @@
 """TD(lambda): targets, the pool, settings, files, resumption."""
 
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -14,10 +15,13 @@ pytest.importorskip("safetensors")
 
 import torch
 
+from docs.models import model_card
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.networks.value import (
     VALUE_SCALE,
+    WEIGHTS,
     load_weights,
+    shipped,
     value_and_preference,
 )
 from quincunx_agents.quincunx.variants import BASE_VARIANTS
@@ -228,6 +232,22 @@ def test_the_expected_time_is_that_of_the_stored_runs() -> None:
     assert expected_minutes(arguments) == pytest.approx(minutes(run))
     assert expected_minutes(replace(arguments, iterations=217)) == pytest.approx(minutes(run) / 2)
     assert expected_minutes(replace(arguments, width=64)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in shipped() if "after_ten_iterations" in model_card(name)])
+def test_a_setting_makes_a_network_of_the_package(name: str) -> None:
+    """After ten iterations every tensor has the norm in the model card, up to the arithmetic of other processors."""
+    card = model_card(name)
+    assert hashlib.sha256((WEIGHTS / f"{name}.safetensors").read_bytes()).hexdigest() == card["sha256"]
+    learner = Learner(read_options(Arguments, "train.td_lambda", None, card["command"].split()[3:]))
+    job = learner.next_job()
+    for _ in range(10):
+        learner.receive(play(job), PhaseTimer())
+        job = learner.next_job()
+        learner.learn()
+    norms = {name: float(np.linalg.norm(array)) for name, array in learner.averaged.items()}
+    assert norms == pytest.approx(card["after_ten_iterations"], rel=1e-3)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -43,10 +43,9 @@ def expected_minutes(arguments: Arguments) -> float | None:
     """
     for name, setting in SETTINGS.items():
         own = {option: value for option, value in setting.options.items() if option not in FREE}
-        if (runs := stored_runs(name)) and all(getattr(arguments, option) == value for option, value in own.items()):
-            return (
-                float(np.mean([minutes(run) / run["arguments"]["iterations"] for run in runs])) * arguments.iterations
-            )
+        if all(getattr(arguments, option) == value for option, value in own.items()):
+            each = [minutes(run) / run["arguments"]["iterations"] for run in stored_runs(name)]
+            return float(np.mean(each)) * arguments.iterations
     return None
 
 
@@ -59,7 +58,7 @@ def reached(runs: Sequence[Facts]) -> str:
     """Return the results of a setting's runs as text; see `by_variant`."""
     if len(texts := by_variant(runs)) == 1:
         return next(iter(texts.values()))
-    return ", ".join(f"{VARIANTS[variant]} {text}" for variant, text in texts.items())
+    return "; ".join(f"{text} with {VARIANTS[variant]}" for variant, text in texts.items())
 
 
 def by_variant(runs: Sequence[Facts]) -> dict[str, str]:
@@ -76,10 +75,10 @@ def by_variant(runs: Sequence[Facts]) -> dict[str, str]:
 
 
 def listing() -> str:
-    """List all settings, with what they reach and cost."""
+    """List all settings, with processor time and results."""
     width, lines = max(map(len, SETTINGS)) + 2, list[str]()
     for name, setting in SETTINGS.items():
         runs = stored_runs(name)
-        result = f"{reached(runs)} in {np.mean([*map(minutes, runs)]):.1f} min" if runs else "not run again"
-        lines.append(f"    {name:{width}}{setting.plays}: {result}")
+        lines.append(f"    {name:{width}}{setting.plays}, {np.mean([*map(minutes, runs)]):.1f} min:")
+        lines.append(" " * (width + 6) + reached(runs).replace("; ", "\n" + " " * (width + 6)))
     return "\n".join(lines)
