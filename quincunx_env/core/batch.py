@@ -5,12 +5,12 @@ It has deals, seeds, resets, legality and steps. Axes: B games, P seats, K cards
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import ONE, Bools, Ints, Words, row_numbers, shortened
+from quincunx_env.core.arrays import ONE, Bools, Ints, Words, as_bits, row_numbers, shortened
 from quincunx_env.core.batch_state import BatchState
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_deals, check_seed
@@ -84,6 +84,35 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         Raises:
             ValueError: if there is no such row, or it has no deals yet.
         """
+
+    @classmethod
+    def of_games(cls, games: Sequence[AnyGame]) -> Self:
+        """Copy games in plain Python into a batch.
+
+        This is the inverse of `to_game`. Later games of each row have new random seeds.
+
+        Raises:
+            ValueError: without games, if their rules differ, or if a game has no deal for each round.
+        """
+        if len({game.rules for game in games}) != 1:
+            raise ValueError("games with the same rules are needed, at least one: make a batch for each rules")
+        new = cls(games[0].rules, len(games))
+        for row, game in enumerate(games):
+            if len(game.deals) < new.rules.num_rounds:
+                raise ValueError(f"game {row} has {len(game.deals)} deals, {new.rules.num_rounds} rounds need one each")
+            new.decks[row] = [deal.cards for deal in game.deals]
+            for name, value in new._state_of(game).items():
+                getattr(new, name)[row] = value
+        new._finish()
+        return new
+
+    def _state_of(self, game: AnyGame) -> dict[str, Any]:
+        """Return the state arrays of a row, without its deals."""
+        names = ("board", "ply", "scores", "totals", "mover", "round", "over")
+        hands = np.array([list(hand) for hand in game.hands], np.bool_)
+        return {name: getattr(game, name) for name in names} | {
+            "hands": as_bits(np.arange(hands.shape[1])[None], hands)
+        }
 
     # --- Deals -------------------------------------------------------------------------------------------------------
 

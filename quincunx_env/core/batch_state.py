@@ -1,7 +1,7 @@
 """State of many games as NumPy arrays. It has their declaration, limits, copies, snapshots and positions."""
 
 from abc import ABC
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, Self
 
@@ -157,10 +157,10 @@ class BatchState(ABC, Generic[AnyRules]):
         """The observing seat of sampled games. ``totals[:, seat]`` are its own points.
 
         Raises:
-            AttributeError: if the games were dealt, not sampled.
+            AttributeError: if the games were dealt, or sampled for several seats.
         """
         if self._seat is None:
-            raise AttributeError("these games were dealt, not sampled by resample(): no seat is the observer's")
+            raise AttributeError("these games were dealt, or sampled for several seats: no seat is the observer's")
         return self._seat
 
     # --- Decks -------------------------------------------------------------------------------------------------------
@@ -191,6 +191,26 @@ class BatchState(ABC, Generic[AnyRules]):
             setattr(copy, name, getattr(self, name)[rows])
         copy._complete()
         return copy
+
+    @classmethod
+    def join(cls, batches: Sequence[Self]) -> Self:
+        """Copy the games of several batches into one.
+
+        `seat` is known if it is the same in all batches.
+
+        Raises:
+            ValueError: without batches, or if their rules or domains differ.
+        """
+        if len({(batch.rules, batch.domain) for batch in batches}) != 1:
+            raise ValueError("batches of the same rules and domain are needed, at least one")
+        new = cls.__new__(cls)
+        new.rules, new.domain = batches[0].rules, batches[0].domain
+        seats = {batch._seat for batch in batches}
+        new._seat = seats.pop() if len(seats) == 1 else None
+        for name in state_arrays(cls):
+            setattr(new, name, np.concatenate([getattr(batch, name) for batch in batches]))
+        new._complete()
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables are left out: they follow from the rules and may be large.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import as_bits
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.integers import check_integer
-from quincunx_env.core.observation import AnyBatch, BaseObserver
+from quincunx_env.core.observation import AnyBatch, BaseObserver, without_mask
 
 
 def resample(
@@ -27,23 +27,30 @@ def resample(
 
     Args:
         observer: the observer that made the observation.
-        observation: of one game in progress, as pieces or a vector, with or without its mask.
+        observation: of one game in progress or of k games, as pieces or vectors, with or without masks.
         rng: the only source of randomness.
-        n: number of games, at least 1.
+        n: number of games for each observation, at least 1.
 
     Returns:
-        A batch of n games. Seats are numbered as in the observed game, not as in the observation. The observer's is
-        ``batch.seat``, also after ``batch.fork``. A game that was forfeited is in progress here, since its observation
-        does not show that.
+        A batch of n games, or of k * n, one observation after the other. Seats are numbered as in the observed game,
+        not as in the observation. The observer's is ``batch.seat``, also after ``batch.fork``, if all observations have
+        the same. A game that was forfeited is in progress here, since its observation does not show that.
 
     Raises:
-        ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is not a
+        ValueError: if an observed game is over, an observation does not fit the observer's rules, ``rng`` is not a
             ``numpy.random.Generator``, or ``n`` is not a positive integer.
     """
     n = check_integer("n", n, 1, MAX_SEED - 1)
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
-    unpadded, pieces = observer.to_unpadded(observation)
+    given = without_mask(observation)
+    is_mapping = isinstance(given, Mapping)
+    if np.ndim(given.get("board") if is_mapping else given) == 2:
+        rows = range(len(given["board"] if is_mapping else given))
+        each = [{name: piece[row] for name, piece in given.items()} if is_mapping else given[row] for row in rows]
+        batches = [resample(observer, one, rng, n) for one in each]
+        return type(batches[0]).join(batches)
+    unpadded, pieces = observer.to_unpadded(given)
     rules = unpadded.rules
     counts = unpadded.named_counts(pieces)
     players = range(rules.num_players)

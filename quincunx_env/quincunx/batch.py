@@ -408,6 +408,10 @@ class Batch(BaseBatch[Rules, Game]):
         """Return the deals of one game, by round; see `BaseBatch.deals`."""
         return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[self._dealt_row(row)].tolist())
 
+    def _state_of(self, game: Game) -> dict[str, Any]:
+        state = super()._state_of(game) | {name: getattr(game, name) for name in ("order", "drawn", "lost")}
+        return state | {"pending": game.pending or (-1, -1)}
+
     def to_game(self, row: int) -> Game:
         """Copy one game into plain Python; see `BaseBatch.to_game`."""
         row = self._dealt_row(row)

@@ -421,10 +421,28 @@ def test_what_is_no_observation_is_refused() -> None:
             resample(observer, wrong, rng_of())
 
 
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("rules", [Rules(num_players=3), spiral.Rules()], ids=str)
+def test_many_positions_are_sampled_as_one_after_the_other(rules: BaseRules, vector: bool) -> None:
+    observer = make_observer(rules, preview=True)
+    games = [reach(rules, steps) for steps in (2, 3, 5)]
+    batch = spec_of(rules).Batch.of_games(games)
+    seen: Any = observer.vector_batch(batch, None, False) if vector else observer.observe_batch(batch)
+    found, rng = resample(observer, seen, rng_of(), 2), rng_of()
+    for row, game in enumerate(games):
+        one = resample(observer, observer.observe(game, game.mover), rng, 2)
+        same(found.fork([2 * row, 2 * row + 1]).get_state(), one.get_state())
+    with pytest.raises(AttributeError, match="no seat is the observer's"):
+        _ = found.seat
+    assert found.fork(range(4)).num_games == 4
+    alike = {name: piece[[0, 0]] for name, piece in observer.observe_batch(batch).items()}
+    assert resample(observer, alike, rng).seat == games[0].mover
+
+
 def test_games_that_are_dealt_have_no_observing_seat() -> None:
     batch = Batch(Rules(2), 3)
     batch.reset(0)
-    with pytest.raises(AttributeError, match="dealt, not sampled"):
+    with pytest.raises(AttributeError, match="dealt, or sampled for several seats"):
         batch.fork([0]).seat  # noqa: B018
 
 

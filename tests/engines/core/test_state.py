@@ -16,6 +16,8 @@ import pytest
 from quincunx_env.core.batch_state import state_arrays
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 from tests.variants import (
@@ -61,6 +63,39 @@ def test_to_game_is_the_same_game(rules: BaseRules, steps: int) -> None:
             assert (game.over, game.totals) == (batch.over[row], batch.totals[row].tolist())
             for name in ("board", "order") if isinstance(rules, Rules) else ("board",):
                 assert list(getattr(game, name)) == getattr(batch, name)[row].tolist()
+
+
+@by_name({**MIXED, **SOME_SPIRAL})
+@pytest.mark.parametrize("steps", [0, 7, 31])
+def test_games_become_the_batch_that_they_came_from(rules: BaseRules, steps: int) -> None:
+    """All but the names of their deals."""
+    batch = in_the_middle(rules, steps=steps)
+    made = type(batch).of_games([batch.to_game(row) for row in range(5)])
+    unnamed = dict.fromkeys(("seed", "game", "_row_seed", "_row_resets"), np.full(5, -1))
+    same(made.get_state(), batch.get_state() | unnamed)
+    assert play_on(made) == play_on(batch)
+
+
+def test_games_and_batches_of_other_rules_are_not_joined() -> None:
+    batches = [in_the_middle(rules) for rules in (Rules(), Rules(flush=True))]
+    for given in ([], batches):
+        with pytest.raises(ValueError, match="of the same rules and domain are needed, at least one"):
+            type(batches[0]).join(given)
+        with pytest.raises(ValueError, match="the same rules are needed, at least one"):
+            type(batches[0]).of_games([batch.to_game(0) for batch in given])
+    short = Game(Rules(num_players=2, match=True), [Deal.from_seed(Rules(num_players=2), seed) for seed in range(2)])
+    short.deals = short.deals[:1]  # as in a record cut short
+    with pytest.raises(ValueError, match="game 0 has 1 deals, 2 rounds need one each"):
+        type(batches[0]).of_games([short])
+
+
+@by_name({**MIXED, **SOME_SPIRAL})
+def test_joined_batches_go_on_as_before(rules: BaseRules) -> None:
+    batches = [in_the_middle(rules, seed=seed) for seed in (3, 4)]
+    joined = type(batches[0]).join(batches)
+    for number, batch in enumerate(batches):
+        same(joined.fork(range(5 * number, 5 * number + 5)).get_state(), batch.get_state())
+    assert play_on(joined)
 
 
 @by_name({**MIXED, **SOME_SPIRAL})
