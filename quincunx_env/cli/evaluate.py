@@ -16,7 +16,7 @@ and tournaments also store the results of single games there: the same command r
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
@@ -49,7 +49,7 @@ from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import Encoding, by_display_name, load_path, split_name
+from quincunx_env.policies import ChatPolicy, Encoding, by_display_name, load_path, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
 from quincunx_env.utils.errors import require_writable
@@ -83,7 +83,18 @@ class _Options:
     @property
     def named(self) -> dict[str, Agent | str]:
         """The policies by their names in tables."""
-        return by_display_name(self.policies, self.trust, self.trained)
+        return {
+            name: self.kept(agent) for name, agent in by_display_name(self.policies, self.trust, self.trained).items()
+        }
+
+    @property
+    def transcript(self) -> Path:
+        """File of the conversations with language models."""
+        return self.out / "transcript.jsonl"
+
+    def kept(self, agent: Agent | str) -> Agent | str:
+        """Return a policy; a language model's conversations are kept."""
+        return replace(agent, transcript=str(self.transcript)) if isinstance(agent, ChatPolicy) else agent
 
     @property
     def chosen_rules(self) -> BaseRules:
@@ -150,7 +161,7 @@ class Compare(_MultiplayerOptions):
         """Play the games, print the table, write the results."""
         require_writable(self.out)
         named = [split_name(policy) for policy in self.policies]
-        policies = [load_path(policy, self.trust, self.trained) for _, policy in named]
+        policies = [self.kept(load_path(policy, self.trust, self.trained)) for _, policy in named]
         names = [name for name, _ in named]
         result = compare(policies, self.numbered_deals, rules=self.chosen_rules, names=names, run=self.playing())
         note = "each deal from every seating; intervals by Student's t, over deals"
@@ -190,6 +201,10 @@ def _write(
 ) -> None:
     """Print the tables, and write all files to the directory of results."""
     deals = options.numbered_deals
+    if options.transcript.exists():
+        lines = [json.loads(line) for line in options.transcript.read_text(encoding="utf-8").splitlines()]
+        illegal = sum(line["illegal"] for line in lines)
+        note += f"; {len(lines):,} decisions by language models with {illegal:,} illegal answers, {options.transcript}"
     if options.times:
         seconds = _seconds_per_action(options)
         reference = next(iter(seconds))

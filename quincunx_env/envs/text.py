@@ -240,6 +240,20 @@ class TextEnv(OneGame[SomeGame], GymnasiumEnv, gymnasium.Env[str, str]):
         text = f"{reason}\nThis was mistake {self.mistakes}, {self.max_mistakes} were allowed: you forfeit the game."
         return text, reward, True, False, self._info() | _plain(info) | {"illegal": True}
 
+    def get_state(self) -> dict[str, Any]:
+        """Return a snapshot for `set_state`; see the environment of the same game."""
+        return self.env.get_state() | {"mistakes": self.mistakes}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore a snapshot of this or another environment with the same rules.
+
+        Raises:
+            ValueError: if the snapshot does not fit; nothing has changed then.
+        """
+        mistakes = check_integer("mistakes of the snapshot", dict(state).pop("mistakes", -1), 0, 2**31 - 1)
+        self.env.set_state(state)
+        self._game, self.mistakes = self.env.game.copy(), mistakes
+
     # --- Text --------------------------------------------------------------------------------------------------------
 
     def _info(self, action: str = "") -> Info:

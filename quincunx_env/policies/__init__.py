@@ -10,6 +10,7 @@ Any policy that Python can import can also be named as ``"module:attribute"``, a
 """
 
 from quincunx_env.core.policy import definition
+from quincunx_env.policies.chat import ChatPolicy
 from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.encoding import Encoding
 from quincunx_env.policies.files import PolicyFile, PolicyFileError, UntrustedFileError
@@ -27,6 +28,7 @@ from quincunx_env.policies.names import (
 
 __all__ = [
     "NAME",
+    "ChatPolicy",
     "EncodedPolicy",
     "Encoding",
     "PolicyFile",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quincunx_env.core.policy import Agent
+from quincunx_env.policies.chat import PREFIX, ChatPolicy
 from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.encoding import Encoding
 from quincunx_env.policies.files import PolicyFile, is_path, not_installed, same
@@ -36,8 +37,9 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding 
     """Look up a policy by name, and import it.
 
     Args:
-        policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
-            use; an agent is returned as it is. A registered name is not taken for a path.
+        policy: the name of a registered policy, ``"module:attribute"``, ``"chat:module:attribute"`` of a language model
+            (`ChatPolicy`), or the path of a file, which is loaded on first use; an agent is returned as it is. A
+            registered name is not taken for a path.
         trust: load files whose loading executes any code in them; see `PolicyFile`.
         encoding: options of the environment of ``"module:attribute"``, unless it is an `EncodedPolicy`, and of models
             in files; see `PolicyFile`.
@@ -55,7 +57,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding 
     if _is_file(policy):
         return same(PolicyFile(policy, trust, **asdict(encoding)))
     if ":" in policy:
-        path, origin = policy, ""
+        path, origin = policy.removeprefix(PREFIX) if _is_chat(policy) else policy, ""
     else:
         entries = registered_policies()
         if policy not in entries:
@@ -81,6 +83,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding 
         reason = "; ".join(filter(None, (f"{type(error).__name__}: {error}", not_installed())))
         raise ValueError(f"policy {policy!r}{origin} cannot be imported: {reason}") from error
     agent = _checked(found, f"policy {policy!r}{origin} is {found!r}")
+    if _is_chat(policy):
+        return ChatPolicy(found, policy)
     if ":" not in policy or encoding == NOT_NAMED or isinstance(agent, EncodedPolicy):
         return agent
     return EncodedPolicy(agent, policy, **asdict(encoding))
@@ -105,16 +109,21 @@ def _checked(found: Any, problem: str) -> Agent:
 
 
 def load_path(policy: Agent | str | Path, trust: bool, encoding: Encoding = NOT_NAMED) -> Agent | str:
-    """Load a file for its path, or ``"module:attribute"`` with an ``encoding``.
+    """Load a file, a language model, or a policy with an ``encoding``.
 
     See `resolve`. Agents and other names are returned as they are.
 
     Raises:
         ValueError: as `resolve`.
     """
-    if isinstance(policy, str) and not _is_file(policy) and (":" not in policy or encoding == NOT_NAMED):
-        return policy
-    return resolve(policy, trust, encoding)
+    plain = isinstance(policy, str) and not _is_file(policy) and not _is_chat(policy)
+    encoded = ":" in str(policy) and encoding != NOT_NAMED
+    return policy if plain and not encoded else resolve(policy, trust, encoding)  # type: ignore[return-value]
+
+
+def _is_chat(policy: str) -> bool:
+    """Return whether a string is ``"chat:module:attribute"``."""
+    return policy.startswith(PREFIX) and ":" in policy.removeprefix(PREFIX)
 
 
 def _is_file(policy: str) -> bool:

@@ -299,3 +299,25 @@ def test_prompts_of_other_processes() -> None:
     prompts, _ = games.reset(seed=0)
     assert prompts == tuple(TextEnv().reset(seed=seed)[0] for seed in (0, 1))
     games.close()
+
+
+@pytest.mark.parametrize("options", [{}, {"opponents": "uniform", "num_players": 3}], ids=str)
+def test_several_answers_start_from_one_turn(options: dict[str, Any]) -> None:
+    """In another environment, too; mistakes and the opponents' generator belong to the turn."""
+    env, other = (TextEnv(max_mistakes=2, **options) for _ in range(2))
+    env.reset(seed=3)
+    env.step("nothing")
+    for _ in range(4):
+        state = env.get_state()
+        answer = print_action(env.game, env.game.legal_actions()[-1])
+        seen = env.step(answer)
+        other.set_state(state)
+        assert other.mistakes == 1
+        assert other.step(answer) == seen
+        other.set_state(state)
+        assert other.step("nothing")[4]["mistakes"] == 2
+    before = other.get_state()
+    for wrong in ({}, state | {"mistakes": -1}, {"mistakes": 0}):
+        with pytest.raises(ValueError, match="snapshot"):
+            other.set_state(wrong)
+        assert other.mistakes == before["mistakes"] == 2
