@@ -15,9 +15,12 @@ A score is normalised to 0 for uniformly random play and 1 for the reference pol
 
 import csv
 import io
+import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,8 +32,8 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
-from quincunx_env.registry import GAMES
-from quincunx_env.utils.files import package_file, read_text, write_atomically
+from quincunx_env.registry import GAMES, spec_of
+from quincunx_env.utils.files import package_file, read_text, write_atomically, write_text
 
 VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
@@ -88,24 +91,29 @@ class Task:
         return splits[split]
 
     def normalised(self, score: Estimate) -> Estimate:
-        """Normalise a score: (score - uniform) / (reference - uniform), with `BASELINES` taken as exact."""
-        found = baselines() if self.name in TASKS else other_baselines()
-        zero, one = found[self.name, "uniform"].score.value, found[self.name, self.reference].score.value
+        """Normalise a score: (score - uniform) / (reference - uniform), with `baseline` taken as exact."""
+        zero, one = baseline(self, "uniform"), baseline(self, self.reference)
         return Estimate(*((each - zero) / (one - zero) for each in score))
 
 
-def _task(name: str, rules: BaseRules) -> Task:
+def task_with(name: str, rules: BaseRules) -> Task:
+    """Return a task with these rules.
+
+    The solitaire has 10,000 final deals. Several players have 2,000, and the heuristic in all other seats.
+    """
     if rules.num_players > 1:
         return Task(name, rules, opponent="heuristic")
     final, search = (Deals(count, first=FIRST_FINAL_DEAL) for count in (10_000, 300))
     return Task(name, rules, final=final, search=search)
 
 
-TASKS: Mapping[str, Task] = {name: _task(name, rules) for spec in GAMES.values() for name, rules in spec.tasks.items()}
+TASKS: Mapping[str, Task] = {
+    name: task_with(name, rules) for spec in GAMES.values() for name, rules in spec.tasks.items()
+}
 """The tasks by name."""
 
 OTHER_RULES: Mapping[str, Task] = {
-    name: _task(name, rules)
+    name: task_with(name, rules)
     for spec in GAMES.values()
     for sides in spec.generalisation.values()
     for side in sides
@@ -261,6 +269,29 @@ def _result(row: dict[str, Any]) -> TaskResult:
 def baselines() -> dict[tuple[str, str], TaskResult]:
     """Return the stored results, `BASELINES`, by task and policy."""
     return {(each.task.name, each.policy): each for each in read_results(BASELINES)}
+
+
+@cache
+def baseline(task: Task, policy: str) -> float:
+    """Return a registered policy's score on the final deals.
+
+    It is stored for the tasks of the package. For other rules the policy plays once, with a progress bar, and the score
+    is kept in the user's cache.
+    """
+    if task in (TASKS.get(task.name), OTHER_RULES.get(task.name)):
+        return (baselines() | other_baselines())[task.name, policy].score.value
+    path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quincunx_env" / "baselines.json"
+    known: dict[str, float] = json.loads(read_text(path)) if path.exists() else {}
+    version = import_module("quincunx_env").__version__
+    key = f"{version} {spec_of(task.rules).name}.{task.rules} {task.opponent} {task.final} {policy}"
+    if key not in known:
+        from tqdm.auto import tqdm
+
+        run = Run(progress=partial(tqdm, unit="chunk", disable=None, desc=f"{policy}, {task.name}"))
+        known[key] = evaluate_on_task(task, policy, run=run).score.value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(known, indent=1))
+    return known[key]
 
 
 @cache

@@ -27,13 +27,24 @@ DEALS = 1_000
 
 @dataclass(frozen=True)
 class GeneralisationTask:
-    """A game with rules for training and other rules for the test."""
+    """A game with rules for training and other rules for the test.
+
+    `quincunx_env.arena.benchmark.task_with` makes a task of rules.
+
+    Raises:
+        ValueError: without rules on a side, or if two of them have one name.
+    """
 
     name: str
     training: tuple[Task, ...]
     """Tasks of the training rules."""
     test: tuple[Task, ...]
     """Tasks of the test rules."""
+
+    def __post_init__(self) -> None:
+        names = [each.name for each in (*self.training, *self.test)]
+        if not self.training or not self.test or len({*names}) < len(names):
+            raise ValueError(f"training and test need rules with different names, got {', '.join(names)}")
 
 
 TASKS: Mapping[str, GeneralisationTask] = {
@@ -81,7 +92,7 @@ class GeneralisationResult:
 
 
 def evaluate_generalisation(
-    task: str,
+    task: str | GeneralisationTask,
     policy: Agent | str,
     *,
     split: Split = "final",
@@ -92,7 +103,7 @@ def evaluate_generalisation(
     """Evaluate a policy on a task of generalisation.
 
     Args:
-        task: its name.
+        task: the task, or its name.
         policy: the policy, or its name as `quincunx_env.arena.resolve` takes it; a policy of one shape
             is a `quincunx_env.policies.EncodedPolicy` with ``padded=True``.
         split: deals to play under each rules, see `Split`.
@@ -105,10 +116,12 @@ def evaluate_generalisation(
             some of the rules.
         IllegalAction: if the policy chooses an illegal action.
     """
-    if task not in TASKS:
-        raise ValueError(f"unknown task {task!r}; the tasks of generalisation are {', '.join(TASKS)}")
+    if isinstance(task, str):
+        if task not in TASKS:
+            raise ValueError(f"unknown task {task!r}; the tasks of generalisation are {', '.join(TASKS)}")
+        task = TASKS[task]
     found = dict[str, TaskResult]()
-    for each in (*TASKS[task].training, *TASKS[task].test):
+    for each in (*task.training, *task.test):
         count = min(DEALS, each.deals(split).count) if deals is None else deals
         found[each.name] = evaluate_on_task(each, policy, split=split, deals=count, name=name, run=run)
-    return GeneralisationResult(TASKS[task], name or display_name(policy), found)
+    return GeneralisationResult(task, name or display_name(policy), found)

@@ -1,15 +1,19 @@
 """Tasks of generalisation: their rules, means and gap, and policies of padded observations."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from quincunx_env.arena import benchmark
+from quincunx_env.arena import Deals, benchmark
 from quincunx_env.arena.benchmark import OTHER_RULES, evaluate_on_task, other_baselines, task_of
-from quincunx_env.arena.generalisation import TASKS, evaluate_generalisation
+from quincunx_env.arena.generalisation import TASKS, GeneralisationTask, evaluate_generalisation
 from quincunx_env.policies import EncodedPolicy
 from quincunx_env.quincunx.padded import FORM
+from quincunx_env.quincunx.rules import Rules
 
 pytest.importorskip("scipy")
 
@@ -110,6 +114,27 @@ def test_a_policy_of_padded_observations_plays_under_all_rules() -> None:
     assert found.score == greedy.score
     rules = [each.rules for each in (*TASKS["rules-never-met"].training, *TASKS["rules-never-met"].test)]
     assert seen == {tuple(int(getattr(each, name)) for name in FORM) for each in rules}
+
+
+def test_a_task_of_ones_own_has_baselines_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are played once, and kept; rules of the package keep the stored ones."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    benchmark.baseline.cache_clear()
+    rules = Rules(mini=True)
+    mini = replace(benchmark.task_with("tiny", rules), final=Deals(20, first=5))
+    task = GeneralisationTask("mine", (task_of("solitaire"),), (mini,))
+    for policy, expected in (("uniform", 0), ("heuristic", 1)):
+        found = evaluate_generalisation(task, policy, deals=20)
+        assert found.score.value == expected
+        assert found.results["solitaire"].normalised == evaluate_on_task("solitaire", policy, deals=20).normalised
+    kept = json.loads((tmp_path / "quincunx_env" / "baselines.json").read_text())
+    assert len(kept) == 2
+    assert {key.rpartition(" ")[2] for key in kept} == {"uniform", "heuristic"}
+    benchmark.baseline.cache_clear()
+    monkeypatch.setattr(benchmark, "evaluate_on_task", None)  # none is played again
+    assert benchmark.baseline(mini, "uniform") in kept.values()
+    with pytest.raises(ValueError, match="rules with different names, got tiny, tiny"):
+        GeneralisationTask("mine", (mini,), (mini,))
 
 
 def test_errors_name_the_tasks() -> None:
