@@ -120,7 +120,11 @@ def test_results_written_meanwhile_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("v0,", "v1,"), ("solitaire", "chess"), ("8.25000", "x"), ("task", "game"), (",lost,margin", "")]
+    ("old", "new"),
+    [
+        *(("v0,", "v1,"), ("v0,", '"v"0,'), ("solitaire", "chess"), ("8.25000", "x")),
+        *(("task", "game"), (",lost,margin", "")),
+    ],
 )
 def test_damaged_results_are_refused(old: str, new: str, tmp_path: Path) -> None:
     path = tmp_path / "results.csv"

@@ -125,6 +125,7 @@ def test_shared_wins_and_several_seats() -> None:
 def test_a_policy_against_itself_is_even_on_every_deal(players: int) -> None:
     result = compare([greedy, greedy], 20, rules=Rules(num_players=players))
     assert not result.margins.any()
+    assert result.margin() == (0, 0, 0)
     assert result.points.std() > 0
     assert result.wins[:, 0] == pytest.approx(1 / players)
 

@@ -1,5 +1,6 @@
 """Seats and seatings of a deal are played by policies that know nothing of each other."""
 
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,16 @@ def dealt(rules: Rules, seat: int, first: int, deals: int) -> list[tuple[int, ..
     """The hand of a seat in consecutive deals."""
     numbers = range(first, first + deals)
     return [tuple(sorted(Deal.from_seed(rules, number, domain="benchmark").hands[seat])) for number in numbers]
+
+
+def test_published_results_are_of_the_first_thousand_deals_of_the_benchmark() -> None:
+    assert Deals() == Deals(1000, "benchmark", 0)
+
+
+@pytest.mark.parametrize("shared", [Deals(), Run()])
+def test_defaults_of_functions_cannot_be_changed(shared: Any) -> None:
+    with pytest.raises(FrozenInstanceError):
+        shared.count = 2
 
 
 def test_each_seat_of_each_seating_has_its_own_policy() -> None:

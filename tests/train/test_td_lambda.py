@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from train.td_lambda.rollout import (
     ValueTargets,
     Weights,
     play_games,
+    results,
     sample_opponents,
 )
 from train.td_lambda.settings import SETTINGS, Arguments
@@ -141,10 +143,17 @@ def test_targets_are_of_greedy_play(variant: str) -> None:
 def test_games_against_the_pool_are_counted_and_learned_from() -> None:
     pool = Pool([Member("past", network_for("2-corners", 1).weights())])
     assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[1]
-    targets, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
-    assert [(result.member, result.players) for result in results] == [(0, 2)] * 8
-    assert {result.share for result in results} <= {0.0, 0.5, 1.0}
+    targets, against = played("2-corners", games=8, pool_share=1.0, pool=pool)
+    assert [(result.member, result.players) for result in against] == [(0, 2)] * 8
+    assert {result.share for result in against} <= {0.0, 0.5, 1.0}
     assert len(targets.seats) == 8 * 19, "after the last play there is nothing to predict"
+
+
+def test_shares_of_wins_against_the_pool() -> None:
+    """Of the learner's seats, -1; a tie is half a win each, and self-play does not count."""
+    members = np.array([[-1, 0], [1, -1], [0, -1], [-1, -1]])
+    ended = SimpleNamespace(totals=np.array([[10, 5], [7, 7], [8, 3], [1, 2]]))
+    assert results(members, ended) == [Result(0, 1, 2), Result(1, 0.5, 2), Result(0, 0, 2)]
 
 
 def test_opponents_are_sampled_from_the_pool() -> None:
@@ -204,6 +213,14 @@ def test_absent_seats_do_not_enter_the_loss() -> None:
     assert value_loss(outputs, targets, seats) == 0
     outputs[1, 2] = 1.0
     assert value_loss(outputs, targets, seats) == pytest.approx(0.5 / VALUE_SCALE**2 / 4)
+
+
+def test_the_loss_of_an_iteration_is_the_mean_over_its_updates() -> None:
+    network, (features, targets, seats) = network_for("2-corners"), targets_of("2-corners")
+    some = ValueTargets(features[:1], targets[:1], seats[:1])
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.0)
+    losses = [learn(replace(TINY, updates=n), network, optimizer, [some], np.random.default_rng(0)) for n in (1, 3)]
+    assert losses[0] == pytest.approx(losses[1])
 
 
 @pytest.mark.parametrize(("averaging", "expected"), [(0.0, 3.0), (1.0, 2.0)])

@@ -106,7 +106,7 @@ def locked(folder: Path, resume: bool = False) -> Iterator[None]:
         CheckpointError: if a run of that name is in progress.
         OSError: if nothing can be written beside the folder.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(exist_ok=True)
     try:
         lock = FileLock(folder.absolute().with_name(f".{folder.name}.lock")).acquire(timeout=0)
     except Timeout:

@@ -23,6 +23,7 @@ from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
 from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize  # noqa: E402
 
+from quincunx_agents.files.sb3 import _is_own  # noqa: E402
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
 from quincunx_env import spiral  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv, save  # noqa: E402
@@ -30,6 +31,7 @@ from quincunx_env.arena import compare, evaluate, explain  # noqa: E402
 from quincunx_env.cli import main  # noqa: E402
 from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
+from quincunx_env.envs.codec import Codec  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv  # noqa: E402
 from quincunx_env.play.web.tables import Games  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError, files  # noqa: E402
@@ -292,6 +294,19 @@ def test_options_that_do_not_fit_are_refused_in_words(options: dict[str, Any], m
     make("MaskablePPO", observation="vector")[0].save(tmp_path / "model.zip")
     with pytest.raises(PolicyFileError, match=re.escape(message)):
         PolicyFile(str(tmp_path / "model.zip"), trust=True, **options).for_rules(Rules())
+
+
+@pytest.mark.parametrize(("added", "own"), [(1, True), (0.5, False)])
+def test_pieces_that_a_wrapper_has_scaled_are_no_longer_whole(added: float, own: bool) -> None:
+    codec = Codec(Rules(), observation="pieces")
+    pieces = {"order": np.arange(3), "counts": np.array([0, added, 2], np.float32)}
+    assert _is_own(codec, pieces) == own
+
+
+def test_of_pieces_those_are_named_that_differ(tmp_path: Path) -> None:
+    make("MaskablePPO", observation="pieces")[0].save(tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=r"give observations preview int16 \[36, 16, 2\] and actions"):
+        PolicyFile(str(tmp_path / "model.zip"), trust=True, observation="pieces", preview=True).for_rules(Rules())
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,9 @@ def test_all_deals_are_different_and_fit() -> None:
     for deal in FEW:
         deal.check(MINI)
         assert deal.face_up == parse_cards(FACE_UP)
-    with pytest.raises(ValueError, match="5 cards of the deck for two players are needed, got 'AM 2MK'"):
-        all_deals(MINI, "AM 2MK")
+    for wrong in ("AM", "2MK AV AL AY AK"):
+        with pytest.raises(ValueError, match=f"5 cards of the deck for two players are needed, got '{wrong}'"):
+            all_deals(MINI, wrong)
     with pytest.raises(ValueError, match="cards of the deck"):
         all_deals(Rules(mini=True), "AM 4MS CL AV")
 
