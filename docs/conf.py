@@ -49,6 +49,7 @@ html_additional_pages = {"index": "to_root.html"}  # root_doc lies in a folder
 templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_logo = "../quincunx_env/play/web/static/icon.svg"
 html_favicon = "../quincunx_env/play/web/static/icon.svg"
 html_search_scorer = str(Path(__file__).with_name("search_scores.js"))  # pages before attributes of classes
 html_sourcelink_suffix = ""  # a notebook is downloaded under its name
@@ -111,14 +112,15 @@ def write_games(app: Any, error: Exception | None) -> None:
         with TemporaryDirectory() as folder:
             evaluate("value", 3, run=Run(records=Path(folder, "value.npz")))
             games = Games.read(Path(folder, "value.npz"))
+        records = sorted(map(games.record, range(3)), key=lambda record: -record.game().totals[0])
         page = replay_page(
-            [games.record(number) for number in range(3)],
+            records,
             values=lambda game: explain("value", game),
             valued_by="value in points",
         )
         Path(app.outdir, "_static", "game.html").write_text(game_page(), encoding="utf-8")
         Path(app.outdir, "_static", "replay.html").write_text(page, encoding="utf-8")
-        render.save(Path(app.outdir, "_static", "preview.png"), games.record(0).game())
+        render.save(Path(app.outdir, "_static", "preview.png"), records[0].game())
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

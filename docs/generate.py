@@ -14,6 +14,8 @@ from docs.pictures import (
     games,
     many_games,
 )
+from tests.web import screenshots
+from tests.web.conftest import program_of_chromium
 
 if __name__ == "__main__":
     for path, text in (pages() | pages_with_figures() | games()).items():
@@ -25,3 +27,7 @@ if __name__ == "__main__":
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())
     MANY.write_bytes(many_games())
+    if program_of_chromium():
+        screenshots.write()
+    else:
+        print("docs/pictures/play.webp and replay.webp stay as they are: apt install chromium")

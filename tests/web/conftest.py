@@ -42,9 +42,14 @@ OpenPage = Callable[..., "Page"]
 """Arguments: one of `VIEWPORTS`, and options of a context of Playwright, such as ``color_scheme``."""
 
 
+def program_of_chromium() -> str | None:
+    """The path of Chromium; None if there is none."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
 def chromium(playwright: Playwright) -> Browser:
     """Chromium, without a window; ends the program if there is none."""
-    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    program = program_of_chromium()
     if program is None:
         pytest.exit("these tests need Chromium: `apt install chromium`, or name the program in CHROMIUM", returncode=1)
     # A container that runs as root has no sandbox for the pages, all of which are ours.
@@ -81,6 +86,7 @@ def open_page(browser: Browser, serve: object, request: pytest.FixtureRequest) -
             problems.append(f"console: {message.text}")
 
     def open_one(viewport: str = "desktop", **options: Any) -> Page:
+        options = {"reduced_motion": "reduce"} | options  # what moves cannot be clicked meanwhile
         context = browser.new_context(viewport=VIEWPORTS[viewport], **options)  # type: ignore[arg-type]
         context.set_default_timeout(TIMEOUT)
         context.on("request", requested)

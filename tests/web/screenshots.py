@@ -1,4 +1,4 @@
-"""Write the screenshots of the documentation, ``python -m tests.web.screenshots``, with Chromium."""
+"""Screenshots of the documentation, which ``make docs`` writes with Chromium."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -66,7 +66,8 @@ def _side_by_side(shots: Sequence[Image.Image], out: Path) -> None:
     both.save(out, lossless=True, method=6)
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """Write all screenshots."""
     with sync_playwright() as playwright:
         running = chromium(playwright)
         player(running, DOCS / "pictures" / "replay.webp")
