@@ -5,7 +5,9 @@
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from importlib.metadata import PackageNotFoundError, metadata
 
 from quincunx_env.notation.record import HUMAN, Record, Seeded
 from quincunx_env.quincunx.rules import Rules
@@ -53,8 +55,23 @@ def streak(days: Collection[date]) -> int:
     return length
 
 
-def shared(record: Record, headline: str, streak: int) -> str:
-    """Return the result of a day's deal as a text to share. It shows no cards."""
+def page_of(seed: int, beat: int) -> str:
+    """Return the address of a page that plays a deal, with points to beat.
+
+    It lies on the site that the metadata of the package name as its documentation; empty if they name none.
+    """
+    urls: list[str] = []
+    with suppress(PackageNotFoundError):
+        urls = metadata("quincunx_env").get_all("Project-URL", [])
+    site = next((address for name, _, address in (url.partition(", ") for url in urls) if name == "Documentation"), "")
+    return f"{site.rstrip('/')}/_static/game.html#deal={seed}&beat={beat}" if site else ""
+
+
+def shared(record: Record, headline: str, streak: int, reached: str = "") -> str:
+    """Return the result of a day's deal as a text to share.
+
+    It shows no cards. ``reached`` is a sentence on the adviser's points. A link leads to the deal; see `page_of`.
+    """
     day = day_of(record)
     squares = [_SQUARES["dealt" if card >= 0 else "none"] for card in record.game(0).board[: RULES.num_cells]]
     for turn in record.turns:
@@ -64,4 +81,6 @@ def shared(record: Record, headline: str, streak: int) -> str:
     side = RULES.setup.side
     rows = ["".join(squares[start : start + side]) for start in range(0, len(squares), side)]
     days = [f"{streak} days in a row"] * (streak > 1)
-    return "\n".join([f"Quincunx, deal of {day:%d %b %Y}", headline.removeprefix("You score "), *rows, *days])
+    title, result = f"Quincunx, deal of {day:%d %b %Y}", headline.removeprefix("You score ")
+    link = page_of(record.dealt.seed, record.game().totals[0]) if isinstance(record.dealt, Seeded) else ""
+    return "\n".join(filter(None, [title, result, reached, *rows, *days, link]))

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from email.message import Message
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -602,7 +603,12 @@ def test_todays_deal_is_that_of_the_page(client: TestClient, games: Games, monke
         assert client.post("/token/new", content=f"kind=solitaire&day={wrong}").status_code == 400
 
 
-def test_todays_deal_has_title_mark_streak_and_a_text_to_share(client: TestClient, games: Games) -> None:
+def test_todays_deal_has_title_mark_streak_and_a_text_to_share(
+    client: TestClient, games: Games, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = Message()
+    named["Project-URL"] = "Documentation, https://site.example/"
+    monkeypatch.setattr(daily, "metadata", lambda package: named)
     for ago in (2, 1, 0):
         begin(client, f"kind=solitaire&day={today() - timedelta(days=ago)}")
         *_, table = games._tables.values()
@@ -613,13 +619,18 @@ def test_todays_deal_has_title_mark_streak_and_a_text_to_share(client: TestClien
         while not table.session.game.over:
             table.play(table.position, table.session.candidates()[0].action)
         assert (before, games.streak()) == {2: (0, 0), 1: (0, 2), 0: (2, 3)}[ago], "one that is finished counts"
+    wait(lambda: len(table.compared) == 2)
     ended, start = client.get(f"/token/game/{table.name}").text, client.get("/token/").text
     assert "3 days in a row." in ended
     assert "3 days in a row." in start
     assert start.count('<span class="day">') == 3
     assert f'<span class="day">Today&#39;s deal, {pages.when(today())}</span>' in start
     [text] = re.findall(r"<pre>(.*?)</pre>", ended, re.DOTALL)
-    title, result, *rows, days = text.split("\n")
+    title, result, reached, *rows, days, link = text.split("\n")
+    assert re.fullmatch(r"Hard (reached \d+|lost the round) on this deal\.", reached)
+    assert (
+        link == f"https://site.example/_static/game.html#deal={today():%Y%m%d}&amp;beat={table.session.game.totals[0]}"
+    )
     assert title == f"Quincunx, deal of {pages.when(today())}"
     assert str(table.session.game.totals[0]) in result.replace("\N{MINUS SIGN}", "-") or "lost" in result
     assert [len(row) for row in rows] == [4] * 4

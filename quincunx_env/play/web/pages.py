@@ -393,9 +393,10 @@ class View:
 
     def shared(self, streak: int) -> str:
         """Return the text to share. It is empty in other games and before the end."""
-        return (
-            minus(shared(self.session.record, self.ending.headline, streak)) if self.ending and self.table.day else ""
-        )
+        if not self.ending or not self.table.day:
+            return ""
+        reached = next((each for each in self.table.compared if each.startswith(f"{ADVISING_LEVEL} ")), "")
+        return shared(self.session.record, minus(self.ending.headline), streak, reached)
 
     def result(self, best: int | None, streak: int) -> list[str]:
         """Return sentences on the points and the days in a row."""

@@ -14,34 +14,40 @@ const one = (selector, within = document) => within.querySelector(selector);
 const state = () => one("#state").dataset;
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-const taken = () => new Map([...document.querySelectorAll("#board .cell.taken")].map((cell) => [cell.dataset.cell, cell]));
-const held = () => new Map([...document.querySelectorAll("#hand [data-card]")].map((card) => [card.dataset.card, card]));
+const taken = (page) => [...page.querySelectorAll("#board .cell.taken")];
+const held = (page) => [...page.querySelectorAll("#hand [data-card]")];
+const without = (all, known, key) => all.filter((one) => !known.some((other) => other.dataset[key] === one.dataset[key]));
 
 // Shows the parts of a page. In a new position the played card moves from the hand to its cell, drawn ones into the hand.
 function show(html) {
   const page = new DOMParser().parseFromString(html, "text/html");
-  if (still.matches || !document.startViewTransition || one("#state", page).dataset.position === state().position) return replace(page);
-  const [cells, cards, flying] = [taken(), held(), document.createElement("div")];
-  const name = (element, card) => { element.style.viewTransitionName = `card${card}`; };
-  cards.forEach(name);
+  const begun = one("#state", page).dataset.position !== state().position;
+  if (!begun || still.matches || document.hidden || !document.startViewTransition) return replace(page);
+  const [cells, cards, moved] = [taken(document), held(document), []];
+  const name = (card) => {
+    card.style.viewTransitionName = `card${card.dataset.card}`;
+    moved.push(card);
+  };
+  const played = without(cards, held(page), "card");
+  if (played.length === 1) name(played[0]);
+  const flying = document.createElement("div");
   const transition = document.startViewTransition(() => {
-    cards.forEach((card) => card.removeAttribute("style"));
     replace(page);
-    const now = held();
-    now.forEach(name);
-    const played = [...cards.keys()].filter((card) => !now.has(card));
-    const filled = [...taken()].filter(([cell]) => !cells.has(cell));
+    without(held(document), cards, "card").forEach(name);
+    const filled = without(taken(document), cells, "cell");
     if (played.length !== 1 || filled.length !== 1) return;
-    const { x, y, width, height } = filled[0][1].getBoundingClientRect();
+    const { x, y, width, height } = filled[0].getBoundingClientRect();
     Object.assign(flying.style, { position: "fixed", left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
-    flying.append(one("svg", cards.get(played[0])).cloneNode(true)); // over the grid, whose parts cannot move alone
-    name(flying, played[0]);
+    flying.dataset.card = played[0].dataset.card;
+    flying.append(one("svg", played[0]).cloneNode(true)); // over the grid, whose parts cannot move alone
+    name(flying);
     document.body.append(flying);
-    filled[0][1].style.opacity = 0; // until the card arrives
+    filled[0].style.opacity = 0; // until the card arrives
+    moved.push(filled[0]);
   });
   transition.finished.finally(() => {
     flying.remove();
-    for (const element of [...held().values(), ...taken().values()]) element.removeAttribute("style");
+    for (const element of moved) element.removeAttribute("style");
   });
   return transition.updateCallbackDone;
 }
