@@ -14,7 +14,7 @@ from quincunx_agents.quincunx.heuristic import (
     WEIGHTS,
     action_features,
 )
-from quincunx_agents.quincunx.rollout_policy import ILLEGAL, immediate_scores
+from quincunx_agents.quincunx.rollout_policy import ILLEGAL, candidate_actions, immediate_scores
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
@@ -138,3 +138,11 @@ def test_rollouts_know_what_each_play_scores_and_draws() -> None:
             )
             short += int(draws[0] > left)
     assert short
+
+
+@pytest.mark.parametrize("name", ["solitaire", "open-3"])
+def test_candidates_are_legal_and_as_many_as_wanted(name: str) -> None:
+    batch = positions(VARIANTS[name], 5)
+    found = candidate_actions(batch, 9)
+    assert (found.sum(axis=1) == 9).all()
+    assert not (found & ~batch.mask).any()
