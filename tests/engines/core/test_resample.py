@@ -413,7 +413,7 @@ def test_what_is_no_observation_is_refused() -> None:
             resample(observer, wrong, rng_of())
     unfit: dict[str, Any] = {
         "extra": seen | {"extra": vector},
-        "board": seen | {"board": seen["board"][None]},
+        "board": seen | {"board": seen["board"][:-1]},
         "hand": {name: piece for name, piece in seen.items() if name != "hand"},
     }
     for name, wrong in unfit.items():

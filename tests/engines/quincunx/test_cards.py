@@ -110,7 +110,7 @@ def test_cells_and_places(side: int) -> None:
         assert one.place(cell) == (cell // side, cell % side)
         assert one.cell(one.place(cell)) == cell
     for place in [(-1, 0), (0, -1), (side, 0), (0, side)]:
-        with pytest.raises(ValueError, match=f"0 to {side - 1}"):
+        with pytest.raises(ValueError, match=rf"which ends at \({side - 1}, {side - 1}\)"):
             one.cell(place)
 
 
