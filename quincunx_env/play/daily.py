@@ -56,7 +56,7 @@ def streak(days: Collection[date]) -> int:
 
 
 def page_of(seed: int, beat: int) -> str:
-    """Return the address of a page that plays a deal, with points to beat.
+    """Return the address of a deal with points to beat.
 
     It lies on the site that the metadata of the package name as its documentation; empty if they name none.
     """
