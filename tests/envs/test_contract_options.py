@@ -184,9 +184,9 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (
         LISTS[3:-2],
         {"game": "spiral", "rules": [{}]},
-        "'spiral' has no padded observations: make an environment for each",
+        "'spiral' has no padded observations: make an environment or a policy for each",
     ),
-    (SPIRAL_AGENTS, {"rules": [{}]}, "'spiral' has no padded observations: make an environment for each"),
+    (SPIRAL_AGENTS, {"rules": [{}]}, "'spiral' has no padded observations: make an environment or a policy for each"),
     (
         [*VECTOR, batched_games, *QUINCUNX_AGENTS],
         {"rules": [{}, {"flush": True}]},
