@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 
 NEEDS = {
     "ray": ("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
-    "playwright": ("tests/web",),
+    "playwright": ("tests/web", "docs/generate.py"),
     "openenv": ("tests/openenv", "train/recipes/openenv_server.py"),
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "sphinx": ("docs/conf.py",),
