@@ -32,8 +32,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     ## Description
     Quincunx for two to four players, or the spiral game for two. After each action of the agent the opponents play
     until it is the agent's turn again or the game is over. Opponents are policies (`quincunx_env.core.policy.Policy`),
-    chosen by name or given as objects. They act on observations from their own seats, which always include the preview;
-    those that use random numbers share a generator, which the seed of ``reset`` determines. After an error of an
+    chosen by name or given as objects. They act on observations from their own seats, with the preview if they read
+    it. Those that use random numbers share a generator, which the seed of ``reset`` determines. After an error of an
     opponent all rows must be reset. `VsOpponentsEnv` is one game, `VsOpponentsVectorEnv` many: row i seeded s plays the
     games of `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
 

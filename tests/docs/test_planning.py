@@ -1,4 +1,4 @@
-"""The search of ``docs/planning.md``, as printed there."""
+"""The searches of ``docs/planning.md``, as printed there."""
 
 from doctest import DocTestParser
 from pathlib import Path
@@ -6,26 +6,33 @@ from typing import Any
 
 import pytest
 
-from quincunx_env import resolve
-from quincunx_env.arena.matches import Deals, MatchConfig, play_matches, seatings
-from quincunx_env.arena.statistics import Estimate
+from quincunx_env import Rules, spiral
+from quincunx_env.arena import Deals, compare
 
 PAGE = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
-SEARCH = "".join(example.source for example in DocTestParser().get_examples(PAGE.split("```")[1]))
+BLOCKS = ["".join(each.source for each in DocTestParser().get_examples(block)) for block in PAGE.split("```")[1::2]]
+FLAT, TREE = BLOCKS[0], BLOCKS[2]
 
 
-def test_page_and_search_are_short() -> None:
-    assert len(PAGE.split()) <= 600
-    assert len(SEARCH.splitlines()) <= 25
+def test_page_and_searches_are_short() -> None:
+    assert len(PAGE.split()) <= 950
+    assert len(FLAT.splitlines()) <= 35
+    assert len(TREE.splitlines()) <= 45
 
 
 @pytest.mark.slow
-def test_the_search_beats_greedy_from_both_seats() -> None:
-    """The margins of 40 paired deals, over both seats and from each."""
+@pytest.mark.parametrize(
+    ("search", "rules"),
+    [
+        ("Search", Rules(num_players=2)),
+        ("Search", Rules(num_players=3)),
+        ("Search", spiral.Rules(deals=1)),
+        ("TreeSearch", Rules(num_players=2)),
+    ],
+    ids=str,
+)
+def test_the_searches_beat_greedy(search: str, rules: Any) -> None:
     names: dict[str, Any] = {}
-    exec(SEARCH, names)
-    config = MatchConfig(names["RULES"], Deals(40, "validation"), chunk=40)
-    totals = play_matches([names["search"], resolve("greedy")], seatings([0, 1]), config, 0).totals
-    margins = [totals[:, seat, seat] - totals[:, seat, 1 - seat] for seat in range(2)]
-    for differences in (*margins, (margins[0] + margins[1]) / 2):
-        assert Estimate.of_mean(differences).low > 0
+    exec(FLAT + TREE.partition("TreeSearch.iterations")[0], names)
+    result = compare([names[search](), "greedy"], Deals(40, "validation"), rules=rules)
+    assert result.margin().low > 0
