@@ -82,22 +82,20 @@ class SeveralRules(tuple[Any, ...]):
         """Most seats at a table."""
         return max(int(rules.num_players) for rules in self)
 
-    def indices(self, chosen: Any, count: int) -> list[int]:
-        """Return the indices of the rules chosen for ``count`` games.
+    def choose(self, chosen: Any) -> Any:
+        """Return the rules that ``chosen`` names.
 
         Args:
-            chosen: rules or a mapping of their fields for all games, or a list of one for each.
-            count: number of games.
+            chosen: their index, the rules, or a mapping of their fields.
 
         Raises:
-            ValueError: if these are not rules of the sequence, or not as many.
+            ValueError: if there are no such rules.
         """
-        several = list(chosen) if isinstance(chosen, list | tuple) else [chosen] * count
-        if len(several) != count:
-            raise ValueError(f"{count} games are dealt: choose rules for all or for each, got {len(several)}")
-        if unknown := [each for each in several if each not in self and each not in map(asdict, self)]:
-            raise ValueError(f"make the environment with these rules, too, to choose them here: {unknown[0]!r}")
-        return [self.index(each) if each in self else [*map(asdict, self)].index(each) for each in several]
+        wanted = as_plain(chosen)
+        for index, rules in enumerate(self):
+            if any(type(wanted) is type(name) and wanted == name for name in (index, rules, asdict(rules))):
+                return rules
+        raise ValueError(f"make the environment with these rules, too, to choose them here: {chosen!r}")
 
     def check_deals(self, deals: Any, chosen: Any) -> None:
         """Check that given deals come with their rules.

@@ -110,7 +110,7 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
         chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
         if isinstance(rules, SeveralRules):
             rules.check_deals(chosen.get("deal"), chosen.get("rules"))
-            rules = rules if chosen.get("rules") is None else rules[rules.indices(chosen["rules"], 1)[0]]
+            rules = rules if chosen.get("rules") is None else rules.choose(chosen["rules"])
         given = given_game(rules, chosen.get("deal"))
         seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
         return self._deals.deal(rules, seed, given), seed

@@ -72,7 +72,7 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     Without any seed the first reset draws one, which ``np_random_seed`` reports. A generator that is assigned to
     ``np_random`` draws the seed of the next reset without one.
     ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one. With a list of
-    rules each game draws its own by its seed; ``options={"rules": rules}`` chooses them. A given deal needs its rules.
+    rules each game draws its own by its seed; ``options={"rules": index}`` chooses them. A given deal needs its rules.
 
     ## Episode End
     A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.

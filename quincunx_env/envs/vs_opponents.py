@@ -255,7 +255,7 @@ _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=_VECTOR_ALONE)
 class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
-    With a list of rules each game draws its own by its seed; ``options={"rules": rules}`` chooses them. A given deal
+    With a list of rules each game draws its own by its seed; ``options={"rules": index}`` chooses them. A given deal
     needs its rules.
 
     Args:

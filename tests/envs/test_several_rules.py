@@ -233,9 +233,10 @@ def test_one_game_draws_its_rules_by_its_seed(make: Make, rules: list[Rules]) ->
 
 @pytest.mark.parametrize(("make", "rules"), SINGLE, ids=["solitaire", "players"])
 def test_rules_are_chosen_at_reset(make: Make, rules: list[Rules]) -> None:
-    """As they are or as a mapping, with their deals; the next game draws again."""
+    """By index, as they are or as a mapping, with their deals; the next game draws again."""
     env = make()
-    for chosen in (rules[1], asdict(rules[1])):
+    mapping = {name: np.array(value) for name, value in asdict(rules[1]).items()}
+    for chosen in (1, np.int64(1), np.array(1), rules[1], asdict(rules[1]), mapping):
         env.reset(seed=SEED, options={"rules": chosen})
         assert (env.game.rules, env.game.deals) == (rules[1], Game.from_seed(rules[1], SEED).deals)
     deals = list(Game.from_seed(rules[2], 7).deals)
@@ -244,7 +245,9 @@ def test_rules_are_chosen_at_reset(make: Make, rules: list[Rules]) -> None:
     before = env.get_state()
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"rules": Rules(flush=True, excuse=True, pawns=True)}, "make the environment with these rules, too"),
-        ({"rules": 3}, "make the environment with these rules, too, to choose them here: 3"),
+        ({"rules": 9}, "make the environment with these rules, too, to choose them here: 9"),
+        ({"rules": True}, "make the environment with these rules, too, to choose them here: True"),
+        ({"rules": np.zeros(3)}, "make the environment with these rules, too, to choose them here"),
         ({"deal": deals}, "a deal needs its rules where games have several"),
         ({"rules": rules[0], "deal": deals}, "deal"),
     ]
