@@ -173,7 +173,7 @@ def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> Non
         return done.stdout
 
     assert run() == installed.run("-m", "quincunx_env")
-    assert 'gymnasium.make("Quincunx/Solitaire-v0")' in run()
+    assert "Quincunx/Solitaire-v0" in run()
     table = run("evaluate", "value", "greedy", "--deals", "20", "--chunk", "10", "--workers", "2")
     assert "*`quincunx evaluate value greedy --deals 20 --chunk 10 --workers 2`: " in table
     means = {row.split(" | ")[0].strip("| "): row.split(" | ")[2] for row in table.splitlines() if " | 20 | " in row}
