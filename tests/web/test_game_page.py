@@ -183,7 +183,7 @@ def expect_position(page: Page, plays: int) -> None:
 
 @pytest.mark.parametrize(("players", "plays"), [(1, 12), (2, 20)])
 def test_a_whole_game_by_taps(open_page: OpenPage, file: Path, players: int, plays: int) -> None:
-    page = open_page("360x640", has_touch=True, is_mobile=True, reduced_motion="reduce", bypass_csp=True)
+    page = open_page("360x640", has_touch=True, is_mobile=True, bypass_csp=True)
     page.goto(f"{file.as_uri()}#deal=11&players={players}&beat=-500")
     expect(page.locator("#status")).to_have_text(minus("Beat -500 on this deal. Choose a card to begin."))
     for done in range(0, plays, players):
@@ -207,7 +207,7 @@ def test_a_whole_game_by_taps(open_page: OpenPage, file: Path, players: int, pla
 
 
 def test_a_whole_game_by_keys_and_back(open_page: OpenPage, file: Path) -> None:
-    page = open_page(reduced_motion="reduce", bypass_csp=True)
+    page = open_page(bypass_csp=True)
     page.goto(f"{file.as_uri()}#deal=3")
     page.keyboard.press("b")
     expect(page.locator("#hand .card").nth(1)).to_have_attribute("aria-pressed", "true")
@@ -238,8 +238,8 @@ def test_a_whole_game_by_keys_and_back(open_page: OpenPage, file: Path) -> None:
 
 
 def test_clicks_and_the_deals_of_the_app(open_page: OpenPage, file: Path) -> None:
-    """Without reduced motion: cards move, and Easy waits."""
-    page = open_page(bypass_csp=True)
+    """Cards move, and Easy waits."""
+    page = open_page(reduced_motion="no-preference", bypass_csp=True)
     page.goto(file.as_uri())
     expect(page.locator("#title")).to_have_text("Today's deal")
     expect(page.locator("#unstarted")).to_have_count(0)
@@ -273,7 +273,7 @@ SIZES = ("360x640", "390x664", "844x390", "768x1024", "1280x800")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fits_and_axe_finds_nothing(open_page: OpenPage, file: Path, size: str, scheme: str) -> None:
-    page, found = open_page(size, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True), dict[str, list[str]]()
+    page, found = open_page(size, color_scheme=scheme, bypass_csp=True), dict[str, list[str]]()
 
     def check(name: str) -> None:
         found[name] = findings(page)
