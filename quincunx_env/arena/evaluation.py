@@ -23,6 +23,9 @@ from quincunx_env.utils.markdown import escaped, markdown_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_POINTS = 1e6
+"""Greatest absolute value of a lost round; no game has as many points."""
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -140,12 +143,15 @@ def evaluate_all(
         run: how the games are played.
 
     Raises:
-        ValueError: for rules of several players, no or an unknown policy, two of the same name, one that other
-            processes cannot get, or if Ray is required and not installed.
+        ValueError: for rules of several players, a value of a lost round out of bounds, no or an unknown policy, two of
+            the same name, one that other processes cannot get, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
     config = run.config(rules, deals)
+    if not abs(lost_value) <= MOST_POINTS:
+        most = f"{MOST_POINTS:,.0f}"
+        raise ValueError(f"the value of a lost round must be a number from -{most} to {most}, got {lost_value}")
     if (players := rules.num_players) != 1:
         raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
 

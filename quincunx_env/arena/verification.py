@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
-from quincunx_env.arena.evaluation import Evaluation
+from quincunx_env.arena.evaluation import MOST_POINTS, Evaluation
 from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.core.arrays import Bools, Ints
@@ -21,9 +21,6 @@ from quincunx_env.registry import spec_of
 
 BLOCK = 10_000
 """Games replayed side by side, which bounds the memory. Not tuned."""
-
-MOST_POINTS = 1e6
-"""Greatest absolute value of a lost round in a file; no game has as many points."""
 
 TOLERANCE = 1e-9
 """Relative difference of figures that count as equal: sums of floats in another order."""

@@ -31,7 +31,6 @@ from quincunx_env.arena.matches import Deals
 from quincunx_env.arena.runner import Run
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
-from quincunx_env.arena.verification import MOST_POINTS
 from quincunx_env.cli.options import (
     Chunk,
     GameOptions,
@@ -130,15 +129,8 @@ class Evaluate(_Options):
     out: Out = Path("runs/evaluate")
 
     def run(self, command: str) -> None:
-        """Play the games, print the table, write the results.
-
-        Raises:
-            ValueError: if --lost-value is out of bounds.
-        """
+        """Play the games, print the table, write the results."""
         require_writable(self.out)
-        if not abs(self.lost_value) <= MOST_POINTS:
-            most = f"{MOST_POINTS:,.0f}"
-            raise ValueError(f"--lost-value must be a number from -{most} to {most}, got {self.lost_value}")
         with resumed_by(command, self.out):
             playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
             options: dict[str, Any] = {"rules": self.rules, "lost_value": self.lost_value, "run": playing}

@@ -69,6 +69,9 @@ def test_lost_rounds_count_what_is_asked() -> None:
     result = evaluate(greedy, 20, lost_value=-10.0)
     assert result.lost.any()
     assert (result.values == np.where(result.lost, -10, evaluate(greedy, 20).scores)).all()
+    for value in (1e308, -1e7, np.nan):
+        with pytest.raises(ValueError, match="from -1,000,000 to 1,000,000, got"):
+            evaluate(greedy, 20, lost_value=value)
 
 
 def test_time_is_measured_per_action(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,8 +87,8 @@ ERRORS = {
     "compare uniform greedy --num-players 1": "rules for several players are needed, got the solitaire",
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
     "evaluate greedy --records file": "file is not a file of games: name another file",
-    "evaluate greedy --lost-value nan": "--lost-value must be a number from -1,000,000 to 1,000,000, got nan",
-    "evaluate greedy --lost-value 1e308": "--lost-value must be a number from -1,000,000 to 1,000,000, got 1e+308",
+    "evaluate greedy --lost-value nan": "the value of a lost round must be a number from -1,000,000 to 1,000,000",
+    "evaluate greedy --lost-value 1e308": "the value of a lost round must be a number from -1,000,000",
     "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
 }
 """Commands, and how the line of the error begins after ``error:``."""
