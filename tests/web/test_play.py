@@ -560,6 +560,7 @@ def test_behind_a_proxy_with_a_path_prefix(page: Page, serve: Callable[..., Runn
     page.get_by_role("link", name="The complete rules").click()
     page.get_by_role("link", name="Back to the game").click()
     page.get_by_role("link", name="Games").click()
+    page.wait_for_load_state()  # until its script listens
     page.locator("#open input[type=file]").set_input_files(RECORDS / "solitaire.txt")
     page.get_by_role("link", name="All games").click()
     page.get_by_role("button", name="Learn Quincunx").click()
