@@ -204,13 +204,13 @@ def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation
     return markdown_table(COLUMNS, (cells(name, evaluation) for name, evaluation in pairs))
 
 
-COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
-"""Columns of `table`."""
+COLUMNS = ("agent", "deals", "mean", "95 % interval", RATINGS[0], RATINGS[-1])
+"""Columns of `table`: of the ratings the lowest and the highest, so that a row fits into 80 columns."""
 
 
 def cells(name: str, evaluation: Evaluation) -> list[str]:
     """Return the row of an evaluation in `table`."""
-    shares = (f"{share:.1%}" for share in evaluation.classes.values())
+    shares = (f"{evaluation.classes[rating]:.1%}" for rating in (RATINGS[0], RATINGS[-1]))
     return [escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
 
 
