@@ -23,7 +23,7 @@ pytest.importorskip("scipy")
 
 ROOT = Path(__file__).parents[2]
 OTHER_FIGURES = [
-    *(ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("agents", "experiments", "methods", "strength"))),
+    *(ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("agents", "methods", "strength"))),
     *(ROOT / "docs" / f"{page}.md" for page in ("rllib", "training")),
     *ROOT.glob("agents/quincunx_agents/networks/weights/*.json"),
 ]
