@@ -32,7 +32,7 @@ OPTIONS: list[Options] = [
 SPIRAL_OPTIONS: list[Options] = [
     {"game": "spiral"},
     {"game": "spiral", "scoring": "end", "fifteens": True, "deals": 4, "preview": True},
-    {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "illegal": "next"},
+    {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "actions": "hand"},
 ]
 EVERY_GAME_OPTIONS = OPTIONS + SPIRAL_OPTIONS
 

@@ -32,6 +32,7 @@ from quincunx_env.envs.solitaire import make_solitaire_vec
 from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
+from tests.envs.agents import view
 from tests.variants import new_game, random_action, same
 
 Options = dict[str, Any]
@@ -417,12 +418,7 @@ class Agents(Driver):
 
     def view(self) -> dict[str, Any]:
         """Everything that the environment shows now."""
-        names = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
-        return {
-            **{name: deepcopy(getattr(self.env, name)) for name in names},
-            "last": deepcopy(self.env.last()) if self.env.agents else None,
-            "observations": {agent: self.env.observe(agent) for agent in self.env.possible_agents},
-        }
+        return view(self.env)
 
 
 def plain(state: Any) -> Any:
@@ -509,7 +505,12 @@ def _cases() -> Iterator[tuple[str, Case]]:
         ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, _paired(SPIRAL, MASKS_IN)),
         ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL[1:]),
         ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces", "preview": True}]),
-        ("BatchedGames", Batched, BatchedGames, [{"game": "spiral"} | options for options in SPIRAL]),
+        (
+            "BatchedGames",
+            Batched,
+            BatchedGames,
+            [{"game": "spiral"} | options for options in [*SPIRAL, {"actions": "hand"}]],
+        ),
     )
     for name, driver, build, several in every:
         for options in several:

@@ -1,4 +1,4 @@
-"""Shared by the tests of the solitaire: options, random legal play, and comparison of environments."""
+"""Shared by the tests of the solitaire: options and random legal play."""
 
 from typing import Any
 
@@ -8,15 +8,12 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from tests.envs.agents import Options
 
 ID = "Quincunx/Solitaire-v0"
 SEED = 2_000
 ROWS = 4
 FINAL = {"score", "value", "lost", "rating", "penalty", "seed", "game"}
-
-Options = dict[str, Any]
-AnyEnv = SolitaireEnv | SolitaireVectorEnv
-Masks = npt.NDArray[np.bool_]
 
 OPTIONS: list[Options] = [
     {},
@@ -26,18 +23,10 @@ OPTIONS: list[Options] = [
 ]
 """Options that between them cover every one of them."""
 
-warnings_are_errors = pytest.mark.filterwarnings("error")
+AnyEnv = SolitaireEnv | SolitaireVectorEnv
+Masks = npt.NDArray[np.bool_]
+
 every_mode = pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
-
-
-def name(options: Options) -> str:
-    """A short name for a test's id."""
-    return "-".join(option if value is True else str(value) for option, value in options.items()) or "default"
-
-
-def each(options: list[Options]) -> pytest.MarkDecorator:
-    """Run a test with each of these options."""
-    return pytest.mark.parametrize("options", options, ids=name)
 
 
 def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, illegal: float = 0.0) -> Any:
@@ -51,24 +40,6 @@ def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, il
 
     actions = np.array([one(mask) for mask in np.atleast_2d(masks)])
     return actions if isinstance(env, SolitaireVectorEnv) else actions[0]
-
-
-def make(options: Options, seed: int = SEED, plays: int = 0) -> SolitaireEnv:
-    """An environment after some random plays of its first round."""
-    env, rng = SolitaireEnv(**options), np.random.default_rng(seed)
-    env.reset(seed=seed)
-    for _ in range(plays):
-        env.step(choose(env, rng))
-    return env
-
-
-def make_vector(options: Options, num_envs: int = ROWS, seed: int = SEED, plays: int = 0) -> SolitaireVectorEnv:
-    """The same for many."""
-    env, rng = SolitaireVectorEnv(num_envs, **options), np.random.default_rng(seed)
-    env.reset(seed=seed)
-    for _ in range(plays):
-        env.step(choose(env, rng))
-    return env
 
 
 def row_of(batched: Any, row: int) -> Any:

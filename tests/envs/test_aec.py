@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from pettingzoo.test.render_test import render_test
 from pettingzoo.utils.wrappers import BaseWrapper, TerminateIllegalWrapper
 
-from quincunx_env import Deal, quincunx_v0, spiral_v0
+from quincunx_env import quincunx_v0, spiral_v0
 from quincunx_env.registry import make_observer
 from tests.envs.agents import (
     EVERY_GAME_OPTIONS,
@@ -22,7 +21,6 @@ from tests.envs.agents import (
     SEED,
     SPIRAL_OPTIONS,
     Options,
-    act,
     each,
     length,
     make,
@@ -80,6 +78,7 @@ def test_agents_and_their_spaces(options: Options) -> None:
     assert isinstance(wrapped, AECEnv)
     assert env.metadata["name"] == f"{options.get('game', 'quincunx')}_v0" == str(wrapped)
     assert env.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
+    assert set(env.metadata) == {"name", "render_modes", "render_fps", "is_parallelizable"}, "as PettingZoo's own"
     assert env.possible_agents == agents == wrapped.possible_agents
     given = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
     observer = make_observer(rules, options.get("preview", False))
@@ -261,22 +260,6 @@ def test_snapshots_leave_the_masks_where_they_are_asked_for(mask_in: tuple[str, 
     same(view(other), view(expected))
 
 
-def test_snapshots_keep_what_was_handed_in_and_ended() -> None:
-    """That the deal was handed in, and that the game has ended."""
-    env, rng = make({}), random.Random(SEED)
-    env.reset(options={"deal": Deal.from_seed(env.rules, 8)})
-    while not env.game.over:
-        act(env, rng)
-    other: Any = quincunx_v0.raw_env()
-    other.set_state(env.get_state())
-    assert other.terminations == {"player_0": True, "player_1": True}
-    assert other.rewards == env.rewards
-    assert (other.infos["player_0"]["seed"], other.infos["player_0"]["game"]) == (-1, -1)
-    env.reset()
-    other.reset()
-    same(view(other), view(env))
-
-
 @pytest.mark.parametrize("agent", ["player_2", "", 0, None, ["player_0"]], ids=repr)
 def test_agents_that_do_not_exist_are_refused(agent: Any) -> None:
     env = make({})
@@ -284,8 +267,3 @@ def test_agents_that_do_not_exist_are_refused(agent: Any) -> None:
     for asked in (env.observe, env.observation_space, env.action_space):
         with pytest.raises(ValueError, match="agent must be one of player_0, player_1, got"):
             asked(agent)
-
-
-def test_last_needs_a_reset() -> None:
-    with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
-        quincunx_v0.raw_env().last()

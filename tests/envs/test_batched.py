@@ -7,16 +7,8 @@ import pytest
 
 from quincunx_agents.uniform import uniform
 from quincunx_env.envs.batched import BatchedGames, Position
+from tests.envs.drivers import MULTIPLAYER
 from tests.variants import same
-
-MULTIPLAYER: list[dict[str, Any]] = [
-    {"num_players": 2},
-    {"num_players": 3, "start": "open", "excuse": True},
-    {"num_players": 4, "pawns": True, "flush": True, "match": True},
-    {"num_players": 2, "start": "open", "simpleton": True, "match": True},
-    {"num_players": 3, "simpleton": True, "preview": True},
-]
-every_game = pytest.mark.parametrize("options", MULTIPLAYER, ids=lambda options: "-".join(map(str, options.values())))
 
 
 def choose(position: Position, rng: np.random.Generator) -> Any:
@@ -27,6 +19,7 @@ def choose(position: Position, rng: np.random.Generator) -> Any:
 
 def test_without_automatic_reset_games_wait() -> None:
     games = BatchedGames(4, autoreset=False)
+    games.step(games.reset(seed=0, rows=[2]).mask.argmax(axis=1))  # one row is enough
     position, rng = games.reset(seed=0), np.random.default_rng(0)
     for _ in range(20):
         step = games.step(choose(position, rng))
@@ -40,7 +33,7 @@ def test_without_automatic_reset_games_wait() -> None:
     assert games.reset(rows=[2]).mask.any(axis=1).tolist() == [False, False, True, False]
 
 
-@every_game
+@pytest.mark.parametrize("options", MULTIPLAYER, ids=str)
 def test_forks_are_copies_of_rows(options: dict[str, Any]) -> None:
     """The copies of a row lie side by side; steps of the original do not reach them."""
     games, rng = BatchedGames(5, **options), np.random.default_rng(1)

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.spaces import Discrete
 
 from quincunx_agents.greedy import greedy
-from quincunx_env import BatchedGames, SolitaireEnv, SolitaireVectorEnv, VsOpponentsVectorEnv, quincunx_v0, spiral_v0
+from quincunx_env import SolitaireEnv, SolitaireVectorEnv, VsOpponentsVectorEnv
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.spiral.cards import CARDS as SPIRAL_CARDS
@@ -94,28 +94,3 @@ def test_one_game_and_illegal_actions() -> None:
     envs.reset(seed=SEED)
     with pytest.raises(IllegalAction, match="game 1: action 159 plays place 9 of the hand"):
         envs.step([action, 159])
-
-
-@pytest.mark.parametrize("name", ["quincunx", "spiral"])
-def test_agents_and_batched_games_play_the_same_games(name: str) -> None:
-    """PettingZoo and `BatchedGames`, with the vector of the same places."""
-    module: Any = {"quincunx": quincunx_v0, "spiral": spiral_v0}[name]
-    options: dict[str, Any] = {"rules": [{"flush": True}]} if name == "quincunx" else {}
-    env = module.raw_env(actions="hand", preview=True, **options)
-    games = BatchedGames(1, name, actions="hand", preview=True, **options)
-    env.reset(seed=SEED)
-    position: Any = games.reset(SEED)
-    rng = random.Random(SEED)
-    while not env.game.over:
-        agent = env.agent_selection
-        seen = env.observe(agent)
-        assert env.observation_space(agent).contains(seen)
-        same(seen["observation"], position.observation[0])
-        same(seen["action_mask"].astype(bool), position.mask[0])
-        others = [each for each in env.agents if each != agent]
-        assert not any(env.observe(each)["action_mask"].any() for each in others)
-        action = rng.choice(np.flatnonzero(seen["action_mask"]).tolist())
-        env.step(action)
-        position = games.step([action]).position
-        if not env.game.over:
-            same(games.batch.to_game(0).hands, env.game.hands)

@@ -1,7 +1,5 @@
 """The stable-baselines3 adapter: its conventions, episodes, masks through wrappers, and training."""
 
-import sys
-import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -18,19 +16,16 @@ pytest.importorskip("sb3_contrib")
 
 import gymnasium  # noqa: E402
 from sb3_contrib import MaskablePPO  # noqa: E402
-from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback  # noqa: E402
 from sb3_contrib.common.maskable.evaluation import evaluate_policy  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
-from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
+from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.env_checker import check_env  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy as plain_evaluation  # noqa: E402
-from stable_baselines3.common.logger import configure  # noqa: E402
 from stable_baselines3.common.monitor import Monitor  # noqa: E402
 from stable_baselines3.common.vec_env import (  # noqa: E402
     DummyVecEnv,
     VecEnv,
     VecMonitor,
-    VecVideoRecorder,
 )
 
 from quincunx_env import Deal, IllegalAction, Rules  # noqa: E402
@@ -39,7 +34,8 @@ from quincunx_env.core.rules import SeveralRules  # noqa: E402
 from quincunx_env.envs.side_by_side import SideBySideVectorEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv  # noqa: E402
-from tests.envs.solitaire import ID, OPTIONS, Options, choose, each  # noqa: E402
+from tests.envs.agents import Options, each  # noqa: E402
+from tests.envs.solitaire import ID, OPTIONS, choose  # noqa: E402
 from tests.variants import same  # noqa: E402
 
 SEED = 3_000
@@ -49,8 +45,6 @@ MASKED: list[Options] = [
     {"observation": "vector", "preview": True},
     {"actions": "hand", "edge_contact": True, "excuse": True, "pawns": True, "flush": True, "lost_value": -20},
 ]
-
-pytestmark = pytest.mark.filterwarnings("error")
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +89,7 @@ def plain(observation: Any) -> Any:
     return dict(observation) if isinstance(observation, dict) else observation
 
 
-@each(OPTIONS)
+@each([*OPTIONS, {"observation": "vector", "mask_in": "obs"}])
 def test_rows_are_single_environments_reset_in_the_same_step(options: Options) -> None:
     """All that `DummyVecEnv` returns for single ones; a last info says besides whether the game was a success."""
     env, alone = monitored(options)
@@ -109,7 +103,7 @@ def test_rows_are_single_environments_reset_in_the_same_step(options: Options) -
         ours, theirs = env.step(actions), alone.step(actions)
         without_time(ours, theirs)
         for info, done in zip(theirs[-1], theirs[2], strict=True):
-            del info["action_mask"]
+            info.pop("action_mask", None)
             if done:
                 info["is_success"] = not info["lost"]
             else:
@@ -218,29 +212,6 @@ def test_the_last_info_says_whether_a_game_was_a_success(make: Callable[[int], G
     assert len({one for one, _ in found}) > 1
 
 
-def test_callbacks_log_the_rate_of_successes(tmp_path: Path) -> None:
-    """As ``eval/success_rate`` of `MaskableEvalCallback` and ``rollout/success_rate`` of the training."""
-    env = SolitaireVecEnv(ROWS, observation="vector")
-    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
-    logger = configure(str(tmp_path), ["csv"])
-    model.set_logger(logger)
-    callback = MaskableEvalCallback(
-        SolitaireVecEnv(2, observation="vector"), eval_freq=16, n_eval_episodes=4, verbose=0
-    )
-    model.learn(48, callback=callback)
-    logger.close()
-    header, *_ = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
-    assert {"eval/success_rate", "rollout/success_rate"} <= {*header.split(",")}
-
-
-@pytest.mark.parametrize("algorithm", [PPO, A2C, DQN])
-def test_algorithms_take_an_id_and_nothing_else(algorithm: Any) -> None:
-    """With the prefix that lets Gymnasium import the package."""
-    options = {DQN: {"learning_starts": 16, "buffer_size": 64}, PPO: {"n_steps": 16, "batch_size": 16}}
-    model = algorithm("MlpPolicy", "quincunx_env:Quincunx/SolitaireFlat-v0", device="cpu", **options.get(algorithm, {}))
-    assert model.learn(64).num_timesteps >= 64
-
-
 def test_the_learning_curve_is_stored_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each point is the mean return of the games since the previous point. The last is at the end."""
     env = SolitaireVecEnv(ROWS, observation="vector", illegal="next")
@@ -300,6 +271,7 @@ def test_games_are_rendered(mode: str | None) -> None:
     """`render` tiles the pictures; ``env_method("render")`` returns those of single games."""
     env = SolitaireVecEnv(2, render_mode=mode)
     env.reset()
+    assert env.metadata["render_fps"] == env.envs.metadata["render_fps"], "of videos"
     assert env.render_mode == mode
     assert env.get_attr("render_mode") == [mode] * 2
     shown = env.env_method("render")
@@ -319,30 +291,6 @@ def test_games_are_rendered(mode: str | None) -> None:
         assert env.get_images() == [None] * 2
 
 
-def test_videos_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`VecVideoRecorder` gets pictures and the frames per second; MoviePy, which writes the file, is replaced."""
-    clips: list[tuple[int, int]] = []
-
-    class Clip:
-        def __init__(self, frames: list[Any], fps: int) -> None:
-            clips.append((len(frames), fps))
-
-        def write_videofile(self, path: str) -> None:
-            Path(path).write_bytes(b"")
-
-    for name in ("moviepy", "moviepy.video", "moviepy.video.io", "moviepy.video.io.ImageSequenceClip"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["moviepy.video.io.ImageSequenceClip"].ImageSequenceClip = Clip  # type: ignore[attr-defined]
-    inner = SolitaireVecEnv(2, render_mode="rgb_array")
-    env = VecVideoRecorder(inner, str(tmp_path), lambda step: step == 0, video_length=3)
-    env.reset()
-    for _ in range(4):
-        env.step(inner.action_masks().argmax(axis=1))
-    env.close()
-    assert clips == [(4, inner.envs.metadata["render_fps"])]
-    assert [path.name for path in tmp_path.iterdir()] == ["rl-video-step-0-to-step-3.mp4"]
-
-
 @pytest.mark.parametrize("options", [{"autoreset_mode": "NextStep"}, {"autoreset_mode": "SameStep", "copy": False}])
 def test_other_reset_modes_and_reused_arrays_are_refused(options: Options) -> None:
     """stable-baselines3 would learn from steps that only reset, and from observations of a later step."""
@@ -351,20 +299,6 @@ def test_other_reset_modes_and_reused_arrays_are_refused(options: Options) -> No
     for make in (SolitaireVecEnv, partial(VsOpponentsVecEnv, opponents="greedy")):
         with pytest.raises(ValueError, match="autoreset_mode=SAME_STEP and copy=True, got"):
             make(2, **options)
-
-
-def test_masks_can_be_part_of_observations() -> None:
-    """As an input of the policy; the mask of a last observation is all 0."""
-    env = SolitaireVecEnv(2, observation="vector", mask_in="obs")
-    env.seed(SEED)
-    observation: Any = env.reset()
-    finals = []
-    for _ in range(30):
-        same(observation["action_mask"].astype(np.bool_), env.action_masks())
-        observation, _, _, infos = env.step(env.action_masks().argmax(axis=1))
-        finals += [info["terminal_observation"] for info in infos if info]
-    assert finals
-    assert all(env.observation_space.contains(final) and not final["action_mask"].any() for final in finals)
 
 
 def test_methods_of_the_vector_environment_can_be_called() -> None:

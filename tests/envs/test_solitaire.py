@@ -8,13 +8,11 @@ from quincunx_env import Deal, card_name
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.quincunx.scoring import RATINGS
 from tests import reference_scorer as scorer
+from tests.envs.agents import Options, each
 from tests.envs.solitaire import (
     ID,
     SEED,
-    Options,
     choose,
-    each,
-    warnings_are_errors,
 )
 
 CHECKED: list[Options] = [
@@ -29,7 +27,6 @@ CHECKED: list[Options] = [
 # --- Gymnasium's own checks ------------------------------------------------------------------------------------------
 
 
-@warnings_are_errors
 @each(CHECKED)
 def test_gymnasium_finds_nothing_to_complain_about(options: Options) -> None:
     """`check_env`, whose unmasked actions need ``illegal="next"``, and the passive checker on masked games."""

@@ -8,49 +8,23 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers import vector as wrappers
-from gymnasium.wrappers.vector import RecordEpisodeStatistics as VectorRecordEpisodeStatistics
 
 from quincunx_env import Deal, Game, Rules
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from tests.envs.agents import Options, each
 from tests.envs.drivers import Vector
 from tests.envs.solitaire import (
     ID,
     OPTIONS,
     ROWS,
     SEED,
-    Options,
     choose,
-    each,
     every_mode,
-    make_vector,
     row_of,
 )
 from tests.variants import same
 
 # --- Many games are single games side by side ------------------------------------------------------------------------
-
-
-@each([{}])
-def test_make_vec_returns_the_same_in_other_processes(options: Options) -> None:
-    """Gymnasium's vector environment of single games in processes, against the native one."""
-    native = gymnasium.make_vec(ID, num_envs=2, **options)
-    other = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="async", **options)
-    try:
-        assert isinstance(native, SolitaireVectorEnv)
-        assert other.observation_space == native.observation_space
-        assert other.action_space == native.action_space
-        assert other.metadata["autoreset_mode"] == native.metadata["autoreset_mode"]
-        rng = np.random.default_rng(SEED)
-        same(other.reset(seed=SEED), native.reset(seed=SEED))
-        for _ in range(30):
-            actions = choose(native, rng)
-            theirs, ours = other.step(actions), native.step(actions)
-            theirs[-1]["action_mask"][ours[2]] = 1  # a NEXT_STEP row that has ended takes any action
-            same(theirs, ours)
-    finally:
-        other.close()
-        native.close()
 
 
 @every_mode
@@ -279,34 +253,3 @@ def test_a_list_of_deals_continues_after_copies_and_single_deals() -> None:
 def test_what_is_no_list_of_deals_is_refused(deals: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SolitaireVectorEnv(2, given_deals=deals)
-
-
-WITHOUT_SAME_STEP = {AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED}
-
-
-@pytest.mark.skipif(
-    gymnasium.__version__.startswith(("1.2.", "1.3.")), reason="the table is of Gymnasium 1.4 and later"
-)
-@pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize(
-    ("wrap", "modes"),
-    [
-        (wrappers.FlattenObservation, WITHOUT_SAME_STEP),
-        (lambda env: wrappers.DtypeObservation(env, np.float32), WITHOUT_SAME_STEP),
-        (lambda env: wrappers.RescaleObservation(env, np.float32(0), np.float32(1)), WITHOUT_SAME_STEP),
-        (wrappers.NormalizeObservation, {AutoresetMode.NEXT_STEP}),
-        (wrappers.NormalizeReward, {*AutoresetMode}),
-        (lambda env: wrappers.ClipReward(env, -1, 1), {*AutoresetMode}),
-        (VectorRecordEpisodeStatistics, {*AutoresetMode}),
-    ],
-)
-def test_wrappers_refuse_the_modes_that_the_documentation_names(
-    wrap: Callable[[Any], Any], modes: set[AutoresetMode], mode: AutoresetMode
-) -> None:
-    """The table of autoreset modes in ``docs/environments/index.md``."""
-    env = make_vector({"observation": "vector", "autoreset_mode": mode})
-    if mode in modes:
-        wrap(env).reset(seed=SEED)
-    else:
-        with pytest.raises(ValueError, match="autoreset_mode"):
-            wrap(env)
