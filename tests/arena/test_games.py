@@ -6,6 +6,7 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -211,7 +212,6 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         content[:-1]: damaged,
         content[:middle]: damaged,
         content[:middle] + b"0" + content[middle + 1 :]: damaged,
-        content + b"0": f"{damaged}: there is something between the arrays",
         content.replace(b"PK\1\2", b"0" * 9 + b"PK\1\2", 1): damaged,
         pack(header | {"version": 2}, arrays): "version 2 of the format, this package reads version 1",
         pack(header | {"version": True}, arrays): "the header has no 'version' of type int",
@@ -298,23 +298,14 @@ def test_the_size_of_a_chunk_is_limited(players: int, most: int) -> None:
         MatchConfig(rules, deals, 0, most + 1)
 
 
-def test_no_flipped_bit_beside_the_arrays_is_read(tmp_path: Path) -> None:
-    """Nor one at the end of a compressed array. Within it, another copy of repeated bytes may be meant."""
+def test_a_flipped_bit_is_refused_or_changes_no_game(tmp_path: Path) -> None:
     evaluate("greedy", 4, run=Run(records=tmp_path / "games.npz"))
-    content, read = (tmp_path / "games.npz").read_bytes(), 0
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        spans = [(each.header_offset + 30 + len(each.filename), each.compress_size) for each in archive.infolist()]
-    within = {at for start, size in spans for at in range(start, start + size - 3)}
+    content = (tmp_path / "games.npz").read_bytes()
     for bit in range(8 * len(content)):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
-        try:
-            Games.from_bytes(bytes(flipped))
-        except RecordError:
-            continue
-        assert bit // 8 in within
-        read += 1
-    assert read <= 5
+        with suppress(RecordError):
+            assert Games.from_bytes(bytes(flipped)).to_bytes() == content
 
 
 def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,8 +334,7 @@ def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pyt
             assert tracemalloc.get_traced_memory()[1] - before < 8_000_000
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
-        with pytest.raises(RecordError, match=r"actions\.npy ends elsewhere"):
-            Games.from_bytes(little)
+        assert Games.from_bytes(little).to_bytes() == content
         assert tracemalloc.get_traced_memory()[1] - before < 8_000_000
         monkeypatch.setattr(module, "MAX_BYTES", 2**20)
         with pytest.raises(RecordError, match="the arrays have more than 1048576 bytes"):
