@@ -17,7 +17,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
@@ -33,7 +33,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.files import package_file, read_text, write_atomically, write_text
+from quincunx_env.utils.files import package_file, read_text, write_csv, write_text
 
 VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
@@ -219,16 +219,13 @@ def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
     """
     results, order = [*results], [*TASKS, *OTHER_RULES]
 
-    def write(unfinished: Path) -> None:
-        # The file is read here, and not before, to keep what another process has written meanwhile.
+    def rows() -> Iterator[list[str]]:
+        # The file is read while it is written, and not before, to keep what another process has written meanwhile.
         kept = read_results(path) if Path(path).exists() else ()
         stored = {(each.task.name, each.policy): each for each in (*kept, *results)}
-        rows = [_row(stored[key]) for key in sorted(stored, key=lambda key: order.index(key[0]))]
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([_COLUMNS, *rows])
+        yield from (_row(stored[key]) for key in sorted(stored, key=lambda key: order.index(key[0])))
 
-    write_atomically(path, write)
+    write_csv(Path(path), _COLUMNS, rows())
 
 
 def _row(result: TaskResult) -> list[str]:
@@ -266,9 +263,9 @@ def _result(row: dict[str, Any]) -> TaskResult:
 
 
 @cache
-def baselines() -> dict[tuple[str, str], TaskResult]:
-    """Return the stored results, `BASELINES`, by task and policy."""
-    return {(each.task.name, each.policy): each for each in read_results(BASELINES)}
+def baselines(stored: Path = BASELINES) -> dict[tuple[str, str], TaskResult]:
+    """Return stored results by task and policy."""
+    return {(each.task.name, each.policy): each for each in read_results(stored)}
 
 
 @cache
@@ -279,7 +276,7 @@ def baseline(task: Task, policy: str) -> float:
     is kept in the user's cache.
     """
     if task in (TASKS.get(task.name), OTHER_RULES.get(task.name)):
-        return (baselines() | other_baselines())[task.name, policy].score.value
+        return (baselines() | baselines(OTHER_BASELINES))[task.name, policy].score.value
     path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quincunx_env" / "baselines.json"
     known: dict[str, float] = json.loads(read_text(path)) if path.exists() else {}
     version = import_module("quincunx_env").__version__
@@ -292,9 +289,3 @@ def baseline(task: Task, policy: str) -> float:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(known, indent=1))
     return known[key]
-
-
-@cache
-def other_baselines() -> dict[tuple[str, str], TaskResult]:
-    """Return the stored results of `OTHER_RULES`, by task and policy."""
-    return {(each.task.name, each.policy): each for each in read_results(OTHER_BASELINES)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from quincunx_env.arena import Deals, benchmark
-from quincunx_env.arena.benchmark import OTHER_RULES, evaluate_on_task, other_baselines, task_of
+from quincunx_env.arena.benchmark import OTHER_BASELINES, OTHER_RULES, baselines, evaluate_on_task, task_of
 from quincunx_env.arena.generalisation import TASKS, GeneralisationTask, evaluate_generalisation
 from quincunx_env.policies import EncodedPolicy
 from quincunx_env.quincunx.padded import FORM
@@ -63,13 +63,13 @@ def test_seats_are_more_in_the_test() -> None:
 @pytest.mark.parametrize("name", OTHER_RULES)
 def test_uniform_play_is_0_and_the_reference_1(name: str) -> None:
     for policy, expected in (("uniform", 0), ("heuristic", 1)):
-        stored = other_baselines()[name, policy]
+        stored = baselines(OTHER_BASELINES)[name, policy]
         assert (stored.deals, stored.normalised.value) == (OTHER_RULES[name].final, expected)
 
 
 @pytest.mark.parametrize("name", ["solitaire+excuse+flush", "3-open"])
 def test_stored_scores_are_those_of_the_policies(name: str) -> None:
-    found, stored = evaluate_on_task(name, "greedy", deals=100), other_baselines()[name, "greedy"]
+    found, stored = evaluate_on_task(name, "greedy", deals=100), baselines(OTHER_BASELINES)[name, "greedy"]
     assert found.score.low < stored.score.value < found.score.high
 
 
