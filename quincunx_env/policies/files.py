@@ -126,8 +126,7 @@ class PolicyFile(Encoding):
         Raises:
             PolicyFileError: if the file is damaged or has changed, needs a library or trust, or is of other rules.
         """
-        valued = hasattr(_policy(self, rules), "action_values")
-        return _ValuedFilePolicy(self, rules) if valued else _FilePolicy(self, rules)
+        return _FilePolicy(self, rules)
 
     @property
     def _suffix(self) -> str:
@@ -161,6 +160,8 @@ class _FilePolicy:
         self._source = file, rules
         self._policy: Any = _policy(file, rules)
         self.preview: bool = getattr(self._policy, "preview", True)
+        if hasattr(self._policy, "action_values"):
+            self.action_values = self._action_values
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
@@ -173,20 +174,15 @@ class _FilePolicy:
         with _naming(self._source[0]):
             return _choose(self._policy, observation, mask, rng)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._source
-
-
-class _ValuedFilePolicy(_FilePolicy):
-    """The policy with values in a file; a `quincunx_env.core.policy.ValuedPolicy`."""
-
-    def action_values(
+    def _action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
-        """Return values of all actions, floating [n, actions]; raises as a call."""
         with _naming(self._source[0]):
             values: npt.NDArray[np.floating] = self._policy.action_values(observation, mask, rng)
             return values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._source
 
 
 def _choose(policy: Policy, observation: Pieces, mask: npt.NDArray[np.bool_], rng: Any) -> npt.NDArray[Any]:
