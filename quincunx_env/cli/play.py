@@ -158,7 +158,7 @@ def _in_browser(begin: Session | None, chosen: Arguments) -> None:
         from quincunx_env.play.web.tables import Games
     page = ""
     with one_line_errors(ValueError):
-        games = Games(chosen.out, chosen.chosen_adviser, chosen.opponents, named=chosen.named_opponents)
+        games = Games(chosen.out, chosen.chosen_adviser, named=chosen.named_opponents)
         if not is_loopback(chosen.host) and not chosen.allow_host:
             raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
         if begin is not None:

@@ -281,7 +281,7 @@ def test_a_saved_game_is_continued_with_registered_or_named_players_alone(
     assert f"quincunx play --resume {path} --opponents {shlex.quote(name)}" in html.unescape(answer.text)
     resolved.assert_not_called()
     assert not games._tables
-    named = Games(games.folder, trusted=[name])
+    named = Games(games.folder, named={name: name})
     assert named.table("game").session.names == ("human", name)
 
 

@@ -1,7 +1,7 @@
 """The games of a server: sessions, their files, and agents' threads."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import cache
@@ -38,7 +38,7 @@ from quincunx_env.play.session import (
 )
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.errors import in_words
-from quincunx_env.utils.files import read_text, write_atomically
+from quincunx_env.utils.files import read_text, write_text
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
@@ -359,20 +359,19 @@ class Games:
     Args:
         folder: where games are saved.
         adviser: the agent that gives hints; by default as of `quincunx_env.play.session.adviser_name`.
-        trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
-        named: opponents of the command line, by name, that the start page offers besides the levels of play.
+        named: opponents of the command line, by name. The start page offers them besides the levels of play, and games
+            may be continued with them.
     """
 
     def __init__(
         self,
         folder: Path,
         adviser: Agent | str | None = None,
-        trusted: Collection[str] = (),
         pause: float = 0.8,
         named: Mapping[str, Agent | str] | None = None,
     ) -> None:
-        self.folder, self.adviser, self.trusted, self.pause = folder, adviser, trusted, pause
+        self.folder, self.adviser, self.pause = folder, adviser, pause
         self.named = dict(named or {})
         self.lock = RLock()
         self._begun = 0
@@ -407,8 +406,8 @@ class Games:
     def add(self, record: Record) -> str:
         """Save a record in the folder, and return its name."""
         with self.lock:
-            path, text = self._new_path(), file_of(record, ["file"])
-            write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+            path = self._new_path()
+            write_text(path, file_of(record, ["file"]))
             return path.stem
 
     def _files(self) -> dict[str, Path]:
@@ -426,12 +425,12 @@ class Games:
                 return self._tables[name]
             record, path = self.record(name), self._files()[name]
             others = unregistered(record)
-            if not {*others} <= {*self.trusted}:
+            if not {*others} <= self.named.keys():
                 raise ValueError(
                     f"This game was played by {', '.join(others)}, and a file never chooses code. If you know these "
                     f"policies, end this program and start it with: quincunx play {resuming(record, path)}"
                 )
-            players = recorded_players(record, [self.named.get(name, name) for name in others])
+            players = recorded_players(record, [self.named[name] for name in others])
             session = Session.resume(record, players, adviser_name(record.rules, self.adviser))
             session.uncounted = uncounted(read_text(path))
             return self.start(session, path)

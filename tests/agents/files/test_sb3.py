@@ -553,7 +553,7 @@ def test_files_are_loaded_with_trust_whether_the_command_line_or_a_record_names_
             resumed: Any = Arguments(resume=Path("game.txt"), adviser=adviser, trust=True, **options).begin()
             assert resumed.names == session.names
     with pytest.raises(UntrustedFileError):
-        Games(tmp_path, session.adviser, ["model.zip"]).table("game")
+        Games(tmp_path, session.adviser, named={"model.zip": "model.zip"}).table("game")
     command = ["replay", "game.txt", "--html", "game.html", "--values", "model.zip"]
     with pytest.raises(SystemExit):
         main(command)
