@@ -14,6 +14,7 @@ import sys
 import webbrowser
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.resources import files
 from threading import Thread
 from typing import Any
@@ -73,6 +74,9 @@ REPLAY_POLICY = (
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 """Host names that are always allowed."""
+
+CHANGES = {"undo": Table.undo, "show": Table.show, "next": Table.next_deal, "hint": Table.ask, "look": Table.look}
+"""Changes of a game that need nothing but its position, by the last part of the address."""
 
 ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
 
@@ -150,11 +154,10 @@ class Handlers:
             Route(game, self._answer(self.game)),
             Route(f"{game}/view", self._answer(self.view)),
             Route(f"{game}/play", self._answer(self.play), methods=["POST"]),
-            Route(f"{game}/undo", self._answer(self.undo), methods=["POST"]),
-            Route(f"{game}/show", self._answer(self.show), methods=["POST"]),
-            Route(f"{game}/next", self._answer(self.next_deal), methods=["POST"]),
-            Route(f"{game}/hint", self._answer(self.hint), methods=["POST"]),
-            Route(f"{game}/look", self._answer(self.look), methods=["POST"]),
+            *(
+                Route(f"{game}/{name}", self._answer(partial(self._act, act=act)), methods=["POST"])
+                for name, act in CHANGES.items()
+            ),
             Route(f"{game}/again", self._answer(self.again), methods=["POST"]),
             Route(f"{game}/record", self._answer(self.record)),
             Route(f"{game}/replay", self._answer(self.replay)),
@@ -301,26 +304,6 @@ class Handlers:
                 raise ValueError("A play is a card and a cell.")
 
         return self._act(form, name, act)
-
-    def undo(self, form: Mapping[str, str], name: str) -> Response:
-        """Take back a play."""
-        return self._act(form, name, lambda table, position: table.undo(position))
-
-    def show(self, form: Mapping[str, str], name: str) -> Response:
-        """Show the cards of the seat to move."""
-        return self._act(form, name, lambda table, position: table.show(position))
-
-    def next_deal(self, form: Mapping[str, str], name: str) -> Response:
-        """Go on after the end of a round."""
-        return self._act(form, name, lambda table, position: table.next_deal(position))
-
-    def hint(self, form: Mapping[str, str], name: str) -> Response:
-        """Ask for hints."""
-        return self._act(form, name, lambda table, position: table.ask(position))
-
-    def look(self, form: Mapping[str, str], name: str) -> Response:
-        """Show what the adviser expects, or no longer."""
-        return self._act(form, name, lambda table, position: table.look(position))
 
     def again(self, form: Mapping[str, str], name: str) -> Response:
         """Start a game with the same players and a new deal."""
