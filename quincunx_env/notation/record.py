@@ -51,7 +51,7 @@ from quincunx_env.core.integers import as_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.files import decode, write_atomically
+from quincunx_env.utils.files import decode, write_text
 from quincunx_env.utils.notebook import shown_as
 
 VERSION = 1
@@ -243,7 +243,7 @@ class Record:
 
     def write(self, path: Path | str) -> None:
         """Write a file atomically."""
-        write_atomically(path, lambda unfinished: unfinished.write_text(f"{self}\n", encoding="utf-8"))
+        write_text(path, f"{self}\n")
 
     @classmethod
     def read(cls, path: Path | str) -> Self:

@@ -37,7 +37,7 @@ from quincunx_env.notation.text import PlayScore, parse_action, play_score, prin
 from quincunx_env.policies import display_name, registered_policies, resolve
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render.words import players as players_for_people
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import write_text
 
 LEVELS = {
     "Easiest": ("uniform",),
@@ -395,8 +395,7 @@ class Session:
 
     def save(self, path: Path) -> None:
         """Write the game so far to a file."""
-        text = file_of(self.record, self.uncounted)
-        write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+        write_text(path, file_of(self.record, self.uncounted))
 
     def not_counted(self, *reasons: str) -> None:
         """Add reasons why the points do not count for the player's best."""

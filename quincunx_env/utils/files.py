@@ -52,7 +52,7 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path | str, text: str) -> None:
     """Write a text in UTF-8, atomically."""
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 

@@ -33,7 +33,7 @@ from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.cli.options import rules_arguments
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules, changed_options
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import write_text
 from train.common import checkpoint
 from train.common.evaluation import BASELINES, Figures, strength, strengths
 from train.common.options import CheckedOptions, RunOptions, ScheduleOptions
@@ -220,7 +220,7 @@ def report(
     write_json(folder / f"{arguments.name}.json", made)
     draw_curve(arguments, variants, facts["validation"])
     table = results_table(made, arguments.name)
-    write_atomically(folder / "results.md", lambda path: path.write_text(f"{table}\n", encoding="utf-8"))
+    write_text(folder / "results.md", f"{table}\n")
     print(table)
     written = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.name.startswith("."))
     print(f"\nWritten to {folder}: {', '.join(written)}\n")
@@ -306,5 +306,4 @@ def provenance(module: str, arguments: CheckedOptions) -> dict[str, Any]:
 
 def write_json(path: Path, results: dict[str, Any]) -> None:
     """Write results as JSON, atomically."""
-    text = json.dumps(results, indent=2, default=str) + "\n"
-    write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+    write_text(path, json.dumps(results, indent=2, default=str) + "\n")
