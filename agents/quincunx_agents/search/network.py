@@ -37,8 +37,8 @@ SPREAD = 4.0
 class NetworkSearch(SearchConfig):
     """Search led by a value network; a `quincunx_env.core.policy.PolicyFactory`.
 
-    ``prior_weight`` and ``candidates`` were chosen on ``validation`` deals of two players (docs/experiments.md); the
-    other defaults are not tuned.
+    ``prior_weight`` and ``candidates`` were chosen on ``validation`` deals of two players; the other defaults are not
+    tuned.
     """
 
     shortlist: int = 16
