@@ -56,7 +56,7 @@ class Page:
         sources: objects whose docstrings the page is made of. A section that several of them have is taken from the
             first.
         signatures: functions whose parameters are the arguments.
-        observer: attribute path of the environment's observer, whose table is shown; empty if it has none.
+        observer: attribute path of the environment's observer, whose table is shown; empty if none is.
         picture: a name in ``docs.pictures.GAMES``.
         rules: anchor of the game's rules in RULES.md.
     """
@@ -159,6 +159,7 @@ ENVIRONMENTS = {
         ("num_envs", "single_action_space", "single_observation_space"),
         (SolitaireVectorEnv, GamesVectorEnv, SolitaireEnv, Rules),
         (SolitaireVectorEnv,),
+        observer="",
     ),
     "vs_opponents": Page(
         "One learner among opponents",
@@ -211,7 +212,7 @@ ENVIRONMENTS = {
         ("num_envs", "action_space", "observation_space"),
         (sb3.SolitaireVecEnv, sb3.GamesVecEnv, SolitaireEnv),
         (sb3.SolitaireVecEnv,),
-        observer="envs.observer",
+        observer="",
     ),
 }
 """Pages by file name in ``docs/environments``."""

@@ -44,6 +44,13 @@ from quincunx_env.utils.files import write_atomically
 class GamesVecEnv(VecEnv):
     """A Gymnasium vector environment of this package as a stable-baselines3 ``VecEnv``.
 
+    ## Action Space
+    The actions of the environment, joint or by place of the hand.
+
+    ## Observation Space
+    The observations of the environment. ``print(env.envs.observer.table())`` lists the pieces, and
+    ``env.envs.observer.encoder().table()`` the slices of the vector.
+
     ## Action Mask
     ``env_method("action_masks")``: bool [num_envs, actions]. sb3-contrib calls it during training; ``predict`` and
     evaluations take the mask as ``action_masks=``.
@@ -59,9 +66,8 @@ class GamesVecEnv(VecEnv):
     ``infos[i]`` is empty, except where a game ended: there it holds the last info of the environment,
     ``terminal_observation``, ``TimeLimit.truncated`` (False), ``is_success``, which training and ``EvalCallback`` log
     as ``success_rate``, and ``episode``. A success is a round of the solitaire that is not lost, or a game that is won;
-    a shared win counts as its share. ``episode`` has the statistics that a ``Monitor`` would add, so that
-    ``env_is_wrapped(Monitor)`` is True and evaluations read them; a ``VecMonitor`` around this environment is not
-    needed, and warns that it replaces them.
+    a shared win counts as its share. ``episode`` has the statistics of a ``Monitor``: leave out ``Monitor`` and
+    ``VecMonitor``.
 
     Args:
         envs: the vector environment, with ``autoreset_mode`` ``SAME_STEP`` and ``copy=True``, because stable-baselines3

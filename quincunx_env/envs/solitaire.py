@@ -82,8 +82,7 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     the game's rules. The last info of a round adds ``score`` (points scored, with the penalty deducted), ``value`` (the
     return: the sum of the rewards), ``lost``, ``rating`` (index into `quincunx_env.quincunx.scoring.RATINGS`),
     ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it was given). Other infos do not have these
-    entries, as in `SolitaireVectorEnv`, where computing them at every step would cost time. A recorder that needs the
-    same entries at every step keeps ``action_mask`` alone.
+    entries. A recorder that needs the same entries at every step keeps ``action_mask`` alone.
 
     ## Version History
     v0: first release.
@@ -190,6 +189,13 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
     of an environment seeded s plays the deals of `SolitaireEnv` seeded s + i: the same actions give the same
     observations and rewards. `GamesVectorEnv` documents masks, infos and resets, which all vector environments of this
     package share.
+
+    ## Action Space
+    An action of `SolitaireEnv` for each game.
+
+    ## Observation Space
+    The observations of `SolitaireEnv`, arrays [num_envs, ...]. ``print(env.unwrapped.observer.table())`` lists the
+    pieces.
 
     ## Episode End
     A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
