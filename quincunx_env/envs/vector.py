@@ -102,9 +102,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     - ``DISABLED``: the row waits for ``reset(options={"reset_mask": ...})``; its mask is all 0.
 
     With ``given_deals``, a list of N deals, row i plays the deals i, i + num_envs, i + 2 num_envs and so on, modulo N.
-    The first ``ceil(N / num_envs)`` games of every row play each deal at least once, whatever the lengths of the
-    games. A reset with a seed starts again, ``options={"deal": [...]}`` replaces single games, and a snapshot
-    continues in an environment with the same list.
+    The first ``ceil(N / num_envs)`` games of every row play each deal at least once. A reset with a seed starts again.
 
     With a list of k rules row i plays rules i mod k (`quincunx_env.envs.side_by_side.SideBySideVectorEnv`).
 
