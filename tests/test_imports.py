@@ -197,37 +197,6 @@ def test_heavy_libraries_are_imported_where_they_are_needed(module: Module) -> N
         assert not HEAVY & {name[0] for name in imports(module.tree, module, nested=False)}
 
 
-def test_import_statements_of_all_kinds_are_seen() -> None:
-    """Otherwise the tests above would show nothing."""
-    source = """
-import torch.nn as nn, quincunx_env.quincunx.cards
-from quincunx_env.quincunx import scoring
-from quincunx_env import Game
-from quincunx_env.envs.solitaire import SolitaireEnv
-from ..rules import Rules
-from . import other
-if True:
-    import ray
-class Here:
-    import train
-if TYPE_CHECKING:
-    import matplotlib
-def later():
-    import scipy
-    import_module("quincunx_env.play.session")
-ENTRY = "quincunx_agents.search.network:FAST"
-TEXT = "quincunx_env record"
-"""
-    module = Module("quincunx_env", Path("envs/new.py"))
-    found = [".".join(name) for name in imports(ast.parse(source), module)]
-    assert found == [
-        *("torch.nn", "quincunx_env.quincunx.cards", "quincunx_env.quincunx.scoring", "quincunx_env"),
-        *("quincunx_env.envs.solitaire", "quincunx_env.rules", "quincunx_env.envs", "ray", "train", "matplotlib"),
-        *("scipy", "quincunx_env.play.session", "quincunx_agents.search.network"),
-    ]
-    assert [".".join(name) for name in imports(ast.parse(source), module, nested=False)] == found[:-4]
-
-
 def test_playing_a_game_loads_neither_renderer_nor_programs() -> None:
     """In a fresh interpreter, until a notebook asks for a picture."""
     program = """

@@ -1,4 +1,4 @@
-"""Without its library, each adapter names the extra that installs it."""
+"""Without its library, each adapter and the networks of PyTorch name the extra that installs it."""
 
 import subprocess
 import sys
@@ -7,18 +7,25 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("adapter", "names"),
+    ("missing", "statement", "error", "extra"),
     [
-        ("openspiel", "pyspiel OpenSpiel"),
-        ("rllib", "torch PyTorch"),
-        ("sb3", "stable_baselines3 stable-baselines3"),
+        *(
+            (missing, f"import {module}", f"{module} needs {library}", extra)
+            for missing, module, library, extra in (
+                ("pyspiel", "quincunx_env.adapters.openspiel", "OpenSpiel", "openspiel"),
+                ("torch", "quincunx_env.adapters.rllib", "PyTorch", "rllib"),
+                ("stable_baselines3", "quincunx_env.adapters.sb3", "stable-baselines3", "sb3"),
+                ("torch", "quincunx_agents.torch", "PyTorch", "train"),
+            )
+        ),
+        (
+            *("sb3_contrib", "from quincunx_agents.torch import QuincunxMaskablePolicy"),
+            *("QuincunxMaskablePolicy needs sb3-contrib", "sb3"),
+        ),
     ],
 )
-def test_a_missing_library_is_named_with_its_extra(adapter: str, names: str) -> None:
+def test_a_missing_library_is_named_with_its_extra(missing: str, statement: str, error: str, extra: str) -> None:
     """People know some libraries by another name than their module's."""
-    module_name, library = names.split()
-    program = f"import sys\nsys.modules[{module_name!r}] = None\nimport quincunx_env.adapters.{adapter}"
-    error = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False).stderr
-    module = f"quincunx_env.adapters.{adapter}"
-    expected = f'ModuleNotFoundError: {module} needs {library}: pip install "quincunx_env[{adapter}]"'
-    assert error.splitlines()[-1] == expected
+    program = f"import sys\nsys.modules[{missing!r}] = None\n{statement}"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False).stderr
+    assert shown.splitlines()[-1] == f'ModuleNotFoundError: {error}: pip install "quincunx_env[{extra}]"'

@@ -1,8 +1,6 @@
 """`quincunx_agents.torch`: what it exports, and greedy policies of torch modules."""
 
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -234,20 +232,3 @@ def test_actions_are_chosen_as_by_sb3_contrib(rules: Rules, padded: bool, shared
     shares = np.bincount(actions, minlength=len(expected)) / times
     assert (np.abs(shares - expected) <= 5 * np.sqrt(expected * (1 - expected) / times) + 1e-9).all()
     assert (shares > 0.05).sum() > 1
-
-
-@pytest.mark.parametrize(
-    ("missing", "statement", "extra"),
-    [
-        ("torch", "import quincunx_agents.torch", "train"),
-        ("sb3_contrib", "from quincunx_agents.torch import QuincunxMaskablePolicy", "sb3"),
-    ],
-)
-def test_a_missing_library_is_named_with_its_extra(missing: str, statement: str, extra: str) -> None:
-    program = (
-        f"import sys; sys.modules[{missing!r}] = None\ntry:\n    {statement}\nexcept ImportError as e:\n    print(e)"
-    )
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert shown.count("\n") == 1
-    assert f'pip install "quincunx_env[{extra}]"' in shown
-    assert missing.replace("_", "-") in shown

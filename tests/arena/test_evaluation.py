@@ -109,15 +109,6 @@ def test_greedy_takes_most_points_and_the_lowest_action_of_equals() -> None:
         assert action == card * 16 + cell
 
 
-def test_illegal_actions_are_refused() -> None:
-    def illegal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        actions: npt.NDArray[np.int64] = mask.argmin(axis=1)
-        return actions
-
-    with pytest.raises(IllegalAction, match="cannot be played"):
-        evaluate(illegal, 5)
-
-
 def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     results = evaluate_all({"uniform": uniform, "eager": greedy}, 20, run=Run(out=tmp_path / "games"))

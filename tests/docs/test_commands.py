@@ -108,29 +108,9 @@ def stop_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
 NAMED = sorted({command for page in PAGES for command in commands(page)})
 
 
-def test_commands_are_found(tmp_path: Path) -> None:
+def test_commands_are_found() -> None:
     """Without commands the tests below would check nothing."""
     assert {"make train", "make test", 'make train ARGS="--resume"', "make train-ppo"} <= {*NAMED}
-    page = tmp_path / "page.md"
-    page.write_text(
-        "Run\n\n    python -m some.module --one \\\n        --two  # says why\n    quincunx\n    quincunx_env\n\n"
-        "or `make test`, `quincunx` or `quincunx benchmark`.\n"
-    )
-    assert [*commands(page)] == ["python -m some.module --one --two", "quincunx", "make test", "quincunx benchmark"]
-    assert programs("quincunx benchmark") == [["quincunx_env", "benchmark"]]
-
-
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
-@pytest.mark.parametrize(
-    "command", ["quincunx evalaute greedy", "quincunx evaluate greedy --deal 3", "quincunx replay"]
-)
-def test_wrong_commands_are_not_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the tests below would show nothing."""
-    pytest.importorskip("tyro")
-    stop_once_read(monkeypatch)
-    [[module, *arguments]] = programs(command)
-    with pytest.raises(AssertionError, match="python -m quincunx_env "):
-        run(module, arguments, monkeypatch)
 
 
 def test_selected_tests_exist() -> None:

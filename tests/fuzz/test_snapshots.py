@@ -1,5 +1,6 @@
 """Snapshots with other values: refused, or play ends within a bounded number of steps, or stops with an error."""
 
+import functools
 from copy import deepcopy
 from typing import Any
 
@@ -10,12 +11,11 @@ from hypothesis import strategies as st
 from quincunx_env.core.batch_state import StateArray, state_arrays
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
-from tests.envs.drivers import DRIVERS, SideBySide
+from tests.envs.drivers import DRIVERS, Driver, SideBySide, drive
 from tests.fuzz.games import by_rules
 from tests.fuzz.harness import Fuzz
-from tests.fuzz.test_engines import batch_of
-from tests.fuzz.test_environments import started
-from tests.variants import legal_actions, same
+from tests.fuzz.inputs import snapshots
+from tests.variants import in_the_middle, legal_actions, same
 
 
 def arrays_of(rules: BaseRules) -> dict[str, StateArray]:
@@ -44,8 +44,8 @@ def replace_some(values: Any, limits: tuple[Any, Any], rng: np.random.Generator)
 @by_rules
 def test_batches(rules: BaseRules, fuzz: Fuzz) -> None:
     """Also what the seats to move observe, with the preview, and the copies in plain Python."""
-    starts = [batch_of(rules, plies).get_state() for plies in (0, 3, 9, 200)]
-    arrays, observer, batch = arrays_of(rules), make_observer(rules, preview=True), batch_of(rules, 5)
+    starts = [in_the_middle(rules, 4, plies).get_state() for plies in (0, 3, 9, 200)]
+    arrays, observer, batch = arrays_of(rules), make_observer(rules, preview=True), in_the_middle(rules, 4, 5)
     before = batch.get_state()
 
     def check(data: st.DataObject) -> None:
@@ -69,6 +69,49 @@ def test_batches(rules: BaseRules, fuzz: Fuzz) -> None:
         batch.reset()
 
     fuzz(check, 40)
+
+
+def _step_on(batch: Any, steps: int) -> None:
+    """Legal actions; where play cannot lead to a position, there may be none."""
+    rng = np.random.default_rng(0)
+    for _ in range(steps):
+        batch.step(legal_actions(batch, rng))
+
+
+@by_rules
+def test_positions(rules: BaseRules, fuzz: Fuzz) -> None:
+    """Given positions: of a game, with entries lost or changed."""
+    batch = in_the_middle(rules, num_games=4, steps=3)
+    names = ("decks", "board", "hands", "ply", "scores", "totals", "mover", "round")
+    valid = {name: array for name, array in batch.get_state().items() if name in names}
+
+    def check(data: st.DataObject) -> None:
+        other, before = batch.fork(range(4)), batch.get_state()
+        state = data.draw(st.just(valid) | snapshots(valid).filter(lambda each: isinstance(each, dict)))
+        if not all(isinstance(name, str) for name in state):
+            return
+        _, error = fuzz.attempt(lambda: other.set_position(**state), *([] if set(state) <= set(names) else [TypeError]))
+        if error:
+            same(other.get_state(), before)
+            return
+        fuzz.attempt(lambda: _step_on(other, 30))
+        other.reset(rows=range(4))
+
+    fuzz(check, 10)
+
+
+@functools.cache
+def started(name: str) -> tuple[Driver, list[Any]]:
+    """An environment, and snapshots of it: at the beginning, in the middle and around the end of its first game."""
+    driver = drive(DRIVERS[name]).started()
+    moments = driver.moments()
+    twin, states = deepcopy(driver), []
+    rng = np.random.default_rng(0)
+    for step in range(moments[-1] + 1):
+        if step in moments:
+            states.append(twin.env.get_state())
+        twin.advance(rng)
+    return driver, states
 
 
 @pytest.mark.parametrize("name", DRIVERS)

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
-from open_spiel.python import rl_environment
-from open_spiel.python.algorithms import external_sampling_mccfr, ismcts, mcts, outcome_sampling_mccfr
+from open_spiel.python.algorithms import external_sampling_mccfr, ismcts, mcts
 from open_spiel.python.bots.uniform_random import UniformRandomBot
-from open_spiel.python.pytorch.dqn import DQN
 
 from quincunx_agents.greedy import greedy
 from quincunx_env.adapters.openspiel import AgentBot, BotAgent, CardGame
@@ -120,38 +118,6 @@ def test_ismcts_beats_uniform_play() -> None:
     margin = compare([agent, "uniform"], 10, rules=GAMES["spiral-play-1"]).margin()
     print(f"ISMCTS against uniform play, the spiral game: {margin}")
     assert margin.low > 0
-
-
-@by_name({name: GAMES[name] for name in ("solitaire", "corners-2", "spiral-play-1")})
-def test_dqn_learns_from_the_games(rules: BaseRules) -> None:
-    game = load(rules, games=50, dense=rules.num_players == 1)
-    env = rl_environment.Environment(game)
-    size, actions = env.observation_spec()["info_state"][0], env.action_spec()["num_actions"]
-    options = {"batch_size": 16, "min_buffer_size_to_learn": 32, "learn_every": 10, "optimizer_str": "adam"}
-    agents = [DQN(seat, size, actions, [32], **options) for seat in range(rules.num_players)]
-    losses = []
-    for _ in range(15):
-        time_step = env.reset()
-        while not time_step.last():
-            agent = agents[time_step.observations["current_player"]]
-            output = agent.step(time_step)
-            losses.append(agent.loss)
-            time_step = env.step([output.action])
-        for agent in agents:
-            agent.step(time_step)
-    learned = [float(loss) for loss in losses if loss is not None]
-    assert learned
-    assert np.isfinite(learned).all()
-
-
-def test_outcome_sampling_mccfr_runs() -> None:
-    solver = outcome_sampling_mccfr.OutcomeSamplingSolver(load(GAMES["corners-2"], chance="cards"))
-    for _ in range(5):
-        solver.iteration()
-    state = next(state for state in play(load(GAMES["corners-2"]), random.Random(0)) if not state.is_chance_node())
-    policy = solver.average_policy().action_probabilities(state)
-    assert [*policy] == state.legal_actions()
-    assert sum(policy.values()) == pytest.approx(1)
 
 
 def test_external_sampling_mccfr_runs_on_the_mini_variant() -> None:

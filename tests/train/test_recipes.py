@@ -320,10 +320,3 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
         model.learn(64)
         assert (network.preview_gain.weight != before).any()
         assert network.preview_gain.weight.isfinite().all()
-
-
-def test_the_network_has_no_announcements() -> None:
-    from quincunx_agents.torch.networks import PolicyNetwork
-
-    with pytest.raises(ValueError, match="Quincunx without Simpleton"):
-        PolicyNetwork(Observer(Rules(num_players=2, simpleton=True), preview=True))

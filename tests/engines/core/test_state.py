@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-import random
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +29,6 @@ from tests.variants import (
     legal_actions,
     new_batch,
     play_on,
-    random_action,
     same,
 )
 
@@ -44,25 +42,6 @@ def test_a_snapshot_leaves_out_what_follows_from_the_rest() -> None:
     assert new_batch(SPIRAL["spiral-play-1"], 1).get_state().keys() == kept
     open_start = new_batch(Rules(num_players=2, start="open"), 1)
     assert open_start.get_state().keys() == kept | {"order", "drawn", "pending", "lost"}
-
-
-@by_name({**MIXED, **SOME_SPIRAL})
-@pytest.mark.parametrize("steps", [7, 31])
-def test_to_game_is_the_same_game(rules: BaseRules, steps: int) -> None:
-    batch = in_the_middle(rules, steps=steps)
-    if isinstance(rules, Rules) and rules.simpleton:
-        assert (batch.pending[:, 0] >= 0).all()
-    games = [batch.to_game(row) for row in range(5)]
-    rng = random.Random(1)
-    while not batch.over.all():
-        actions = [0 if game.over else random_action(game, rng) for game in games]
-        gains = batch.step(actions)
-        for row, game in enumerate(games):
-            if not game.over:
-                assert game.step(actions[row]) == gains[row].tolist()
-            assert (game.over, game.totals) == (batch.over[row], batch.totals[row].tolist())
-            for name in ("board", "order") if isinstance(rules, Rules) else ("board",):
-                assert list(getattr(game, name)) == getattr(batch, name)[row].tolist()
 
 
 @by_name({**MIXED, **SOME_SPIRAL})

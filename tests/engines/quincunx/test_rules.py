@@ -347,21 +347,6 @@ def test_R15_seat_0_begins_the_first_round_and_the_deal_passes_on(players: int, 
 # --- 1.2 Legal cells -------------------------------------------------------------------------------------------------
 
 
-def test_legal_cells_of_the_reference_scorer() -> None:
-    """Drawn by hand: any empty cell; cells in contact, inside the grid; in the open start within five."""
-    free = scorer.legal_cells(CORNERS | {(2, 2)}, "any", side=5)
-    assert free == set(itertools.product(range(5), repeat=2)) - CORNERS - {(2, 2)}
-    assert scorer.legal_cells([(row, column) for row in range(4) for column in range(4)], "any", side=4) == set()
-    assert scorer.legal_cells([(0, 0), (1, 0)], "contact", side=4) == {(0, 1), (1, 1), (2, 0)}
-    row = [(4, column) for column in range(4, 9)]
-    assert scorer.legal_cells(row, "open", side=9) == set(itertools.product((3, 5), range(4, 9)))
-    assert scorer.legal_cells([(4, 4), (4, 5), (5, 5)], "open", side=9) == {
-        *((3, 4), (3, 5), (4, 3), (4, 6), (5, 4), (5, 6), (6, 5)),
-    }
-    with pytest.raises(ValueError, match="unknown placement"):
-        scorer.legal_cells([(0, 0)], "spiral", side=5)  # type: ignore[arg-type]
-
-
 WAYS = [4, 24, 176, 1504, 14496]
 """Ordered ways to grow the open start by 1, 2, ... cards: at the last the limit of five first bites (else 14560)."""
 

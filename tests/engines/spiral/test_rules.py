@@ -186,19 +186,6 @@ def test_deals_that_do_not_fit_are_refused(deal: Deal, message: str) -> None:
     assert batch.over.all()
 
 
-@pytest.mark.parametrize("card", [-1, 52, 3.0, True, "AS", None, np.int64(3)], ids=repr)
-def test_check_refuses_what_is_no_card(card: Any) -> None:
-    for wrong in (Deal(card, GOOD.hands), Deal(GOOD.starter, ((*GOOD.hands[0][1:], card), GOOD.hands[1]))):
-        with pytest.raises(ValueError, match=re.escape(f"plain ints, card ids from 0 to 51, got {card!r}")):
-            wrong.check(Rules())
-
-
-def test_a_game_needs_a_deal_for_each_round() -> None:
-    for rules, count in ((Rules(deals=1), 2), (Rules(), 1), (Rules(deals=4), 2)):
-        with pytest.raises(ValueError, match=f"these rules play {rules.deals} rounds .* a deal for each, got {count}"):
-            Game(rules, [GOOD] * count)
-
-
 # --- Refused plays ----------------
 
 
