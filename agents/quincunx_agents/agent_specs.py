@@ -4,9 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from quincunx_agents.afterstates import Bools, FeatureModule, Floats, Ints
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
@@ -15,10 +12,6 @@ from quincunx_env.registry import spec_of
 
 class RolloutPolicy(Protocol):
     """Interface of the games' modules ``rollout_policy``. The batch has B games at the same stage, all cards known."""
-
-    def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-        """Return values of all actions before any search, [n, actions]. Illegal actions have -inf."""
-        ...
 
     def step(self, games: Any, actions: Ints) -> None:
         """Take an action in each game, int64 [B]. The announcement that follows it in Simpleton is taken, too."""

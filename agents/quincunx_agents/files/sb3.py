@@ -8,7 +8,7 @@ the options of the environment: `quincunx_env.policies.encoding`.
 import json
 import warnings
 import zipfile
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -155,9 +155,7 @@ def _written(rules: Any) -> str:
     """Return rules with the options that are not the default."""
     if isinstance(rules, SeveralRules):
         return " and ".join(map(_written, rules))
-    changed = {each.name: getattr(rules, each.name) for each in fields(rules)}
-    options = [f"{name}={value!r}" for name, value in changed.items() if value != getattr(type(rules)(), name)]
-    return f"{spec_of(rules).name}.Rules({', '.join(options)})"
+    return f"{spec_of(rules).name}.{rules!r}"
 
 
 def _in_words(observations: spaces.Space[Any], actions: spaces.Space[Any], other: spaces.Space[Any]) -> str:

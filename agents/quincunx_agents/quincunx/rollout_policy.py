@@ -17,13 +17,11 @@ from quincunx_agents.quincunx.heuristic import (
     DRAW_VALUE,
     FEATURE_NAMES,
     LOSS_VALUE,
-    action_values,
     best_other,
     set_ups,
     weights_for,
 )
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
@@ -81,18 +79,7 @@ def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
     return count, lists, (rows, slots)
 
 
-@cache
-def penalties(rules: Rules) -> Floats:
-    """Return the penalty for each card left in hand, float32 [K]."""
-    return derived_tables().penalty[: rules.num_cards].astype(np.float32)
-
-
 # --- The rollout policy; see `quincunx_agents.agent_specs.RolloutPolicy` ---------------------------------------------
-
-
-def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Return the heuristic's values of all actions, float32 [n, K * C]. Illegal ones have -inf."""
-    return action_values(rules, observation, mask)
 
 
 def step(games: Batch, actions: Ints) -> None:
@@ -154,7 +141,7 @@ def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str
     values = scores.points + weights["draws"] * scores.draws
     values += weights["best_other_cell"] * best_other(at_once, 2) + weights["best_other_card"] * best_other(at_once, 1)
     keep = np.array([weights[f"keep {card.rank}"] for card in CARDS], np.float32)
-    values += (weights["penalty"] * penalties(games.rules)[scores.cards] + keep[scores.cards])[:, :, None]
+    values += (weights["penalty"] * tables.penalty[scores.cards] + keep[scores.cards])[:, :, None]
     around = (games.board[:, tables.adjacent] == EMPTY).sum(axis=2) - tables.edges
     empties = np.take_along_axis(around, scores.cells, axis=1).astype(np.float32)[:, None, :]
     if games.rules.num_players == 1 and scores.left:
@@ -179,6 +166,8 @@ def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
 class _Tables(NamedTuple):
     average: Floats
     """[K]: mean over the deck of the points beside each card, negative points counted 0."""
+    penalty: Floats
+    """[K]: for each card left in hand."""
     adjacent: Ints
     """[C, 4]."""
     edges: Ints
@@ -191,6 +180,7 @@ def _tables(rules: Rules) -> _Tables:
     points = derived_tables().points[: rules.num_cards, list(rules.deck)]
     return _Tables(
         average=np.maximum(points, 0).mean(axis=1).astype(np.float32),
+        penalty=derived_tables().penalty[: rules.num_cards].astype(np.float32),
         adjacent=np.array(grid.adjacent),
         edges=np.array([adjacent.count(grid.off) for adjacent in grid.adjacent]),
     )

@@ -63,7 +63,7 @@ class SearchConfig:
 
 
 Prior = Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
-"""Values of all actions of observations before any search; see `quincunx_agents.agent_specs.RolloutPolicy.prior`."""
+"""Values of all actions of observations before any search, [n, actions]. Illegal actions have -inf."""
 
 
 class DeterminizedSearch:
@@ -73,14 +73,14 @@ class DeterminizedSearch:
         rules: of the game.
         config: settings.
         evaluate: estimates the values of determinized games.
-        prior: replaces the prior of the game's rollout policy.
+        prior: replaces the values of the game's heuristic.
     """
 
     def __init__(self, rules: BaseRules, config: SearchConfig, evaluate: Evaluator, prior: Prior | None = None) -> None:
         self.observer = observer_for(rules)
         self.config = config
         self.evaluate = evaluate
-        self.prior = prior or partial(agent_spec_of(rules).rollout_policy.prior, rules)
+        self.prior = prior or partial(agent_spec_of(rules).heuristic, rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""

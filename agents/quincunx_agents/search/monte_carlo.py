@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quincunx_agents.agent_specs import RolloutPolicy, agent_spec_of
+from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
@@ -23,8 +23,6 @@ class MonteCarlo(SearchConfig):
     samples: int = 16
     rounds: int = 3
     prior_weight: float = 1.0
-    horizon: int | None = None
-    """Length of the rollouts in plays with several players; None is to the end of the round."""
     lost_value: float = 0.0
     """Value of a lost solitaire."""
 
@@ -33,15 +31,10 @@ class MonteCarlo(SearchConfig):
         return DeterminizedSearch(rules, self, self._evaluate)
 
     def _evaluate(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
-        horizon = None if games.rules.num_players == 1 else self.horizon
-        roll_out(agent_spec_of(games.rules).rollout_policy, games, left if horizon is None else min(left, horizon))
+        policy = agent_spec_of(games.rules).rollout_policy
+        for _ in range(left):  # every seat by the rollout policy
+            policy.step(games, policy.rollout_actions(games))
         return payoffs(games, self.lost_value)[:, seat]
-
-
-def roll_out(policy: RolloutPolicy, games: Any, plays: int) -> None:
-    """Play games on for some plays, every seat by the rollout policy."""
-    for _ in range(plays):
-        policy.step(games, policy.rollout_actions(games))
 
 
 FAST = MonteCarlo()

@@ -6,20 +6,14 @@ the card where the difference is highest. It uses all cards of a game: search ca
 
 import numpy as np
 
-from quincunx_agents.afterstates import Bools, Floats, Ints
-from quincunx_agents.spiral.heuristic import NOT_IN_HAND, action_values
+from quincunx_agents.afterstates import Bools, Ints
+from quincunx_agents.spiral.heuristic import NOT_IN_HAND
 from quincunx_agents.spiral.lines import card_values
-from quincunx_env.core.observation import Pieces
 from quincunx_env.spiral.batch import Batch
-from quincunx_env.spiral.rules import PLAYS, SPIRAL, Rules
+from quincunx_env.spiral.rules import PLAYS, SPIRAL
 
 REPLY_WEIGHT = -0.7
 """Weight of the best reply, the opponent's hand being known. Not tuned."""
-
-
-def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Return the heuristic's values of all cards, float32 [n, 52]. Cards that are not in hand have -inf."""
-    return action_values(rules, observation, mask)
 
 
 def step(games: Batch, actions: Ints) -> None:

@@ -15,7 +15,7 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.quincunx import rollout_policy
 from quincunx_agents.search.determinized import DeterminizedSearch, margins, payoffs
-from quincunx_agents.search.monte_carlo import MonteCarlo, roll_out
+from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
@@ -130,7 +130,8 @@ def test_an_agent_that_knows_the_pile_would_be_found_out() -> None:
             plays = np.flatnonzero(mask[0])
             games = truth.fork(np.zeros(len(plays), np.int64))
             games.step(plays)
-            roll_out(rollout_policy, games, truth.rules.num_plays - int(games.ply[0]))
+            for _ in range(rollout_policy.plays_left(games)):
+                rollout_policy.step(games, rollout_policy.rollout_actions(games))
             return plays[[payoffs(games)[:, 0].argmax()]]
 
         return policy
