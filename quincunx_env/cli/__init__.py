@@ -35,7 +35,7 @@ COMMANDS = {
 }
 """The subcommands by name, in the order in which they are listed."""
 
-REST = 'A policy is an agent, "module:attribute" or a file.\nMore commands and extras: quincunx --all'
+POLICY = 'A policy is an agent, "module:attribute" or a file.'
 
 RARE = {"verify"}
 """Subcommands that the overview leaves out without ``--all``."""
@@ -60,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         match sys.argv[1:] if arguments is None else [*arguments]:
             case []:
-                print(installation(), "", *_commands(), REST, sep="\n")
+                print(installation(), "", *_commands(), POLICY, "More commands and extras: quincunx --all", sep="\n")
             case ["--all"]:
-                print(installation(everything=True), "", *_commands(everything=True), sep="\n")
+                print(installation(everything=True), "", *_commands(everything=True), POLICY, sep="\n")
             case ["-h" | "--help", *_]:
                 print(HELP, *_commands(everything=True), sep="\n")
             case ["--version", *_]:

@@ -49,24 +49,15 @@ EXTRAS = {
 def installation(everything: bool = False) -> str:
     """List the versions, environments, agents and extras of this installation.
 
-    No agent is imported. With ``everything`` extras have their missing libraries, and agents are listed by package.
+    No agent is imported. With ``everything`` extras have their missing libraries.
     """
     return OVERVIEW.format(
         version=quincunx_env.__version__,
         python=platform.python_version(),
         libraries=", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium", "pettingzoo")),
-        agents="\n".join(_agents() if everything else _strengths()),
+        agents="\n".join(_strengths()),
         extras="\n".join(_extras(everything)),
     )
-
-
-def _agents() -> Iterator[str]:
-    """Yield the registered policies by package, without importing them."""
-    yield "Agents"
-    for declared_by, names in _by_package():
-        text = f"{declared_by}: {', '.join(names)}"
-        yield fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    yield '  Any other policy has the name "module:attribute", or is the path of a file.'
 
 
 def _strengths() -> Iterator[str]:
