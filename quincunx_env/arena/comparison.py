@@ -23,6 +23,7 @@ from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.rewards import win_shares
 from quincunx_env.policies import check_name, display_name, resolve
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -84,9 +85,7 @@ class Comparison:
     @cached_property
     def wins(self) -> Floats:
         """float64 [D, N]: share of the win of a policy's seats. Each of the W seats with most points has 1/W."""
-        best = self.totals == self.totals.max(axis=2, keepdims=True)
-        shares = best / best.sum(axis=2, keepdims=True)
-        wins: Floats = self._means(shares, self._seats) * self._seats[:, 0].sum(axis=1)
+        wins: Floats = self._means(win_shares(self.totals), self._seats) * self._seats[:, 0].sum(axis=1)
         return wins
 
     @cached_property

@@ -20,6 +20,7 @@ from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
 from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.rewards import win_shares
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
 from train.common.options import CheckedOptions, CountOrZero, Positive, Share
@@ -212,10 +213,8 @@ def sample_opponents(pool: Pool[Weights], games: int, players: int, share: float
 
 def results(members: Ints, batch: Any) -> list[Result]:
     """Return the results of finished games against pool members. ``members`` is as `sample_opponents` returned it."""
-    best = batch.totals == batch.totals.max(axis=1, keepdims=True)
-    wins = best / best.sum(axis=1, keepdims=True)
     against = np.flatnonzero((members >= 0).any(axis=1))
-    share = np.where(members < 0, wins, 0).sum(axis=1)
+    share = np.where(members < 0, win_shares(batch.totals), 0).sum(axis=1)
     return [Result(int(members[game].max()), float(share[game]), members.shape[1]) for game in against]
 
 
