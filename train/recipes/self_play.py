@@ -22,7 +22,6 @@ from quincunx_env.utils.errors import requires_extra
 with requires_extra("train"):
     import torch
 from torch import Tensor, nn
-from torch.distributions import Categorical
 from tqdm import tqdm
 
 from quincunx_agents.agent_specs import rules_of
@@ -33,6 +32,7 @@ from quincunx_env.envs.batched import BatchedGames
 from train.common.evaluation import Figures, strength
 from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script
 from train.common.run import provenance, write_json
+from train.recipes.cleanrl_style import masked
 from train.recipes.play_network import PlayNetwork
 
 
@@ -67,11 +67,6 @@ class Arguments(PPOOptions):
     """JSON file of the results"""
     progress: bool = True
     """show a progress bar"""
-
-
-def masked(logits: Tensor, mask: Tensor) -> Categorical:
-    """Return the distribution over legal actions. Illegal ones get logits so low that their probability is 0."""
-    return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 
 def gae(rewards: Tensor, values: Tensor, movers: Tensor, gamma: float, gae_lambda: float) -> Tensor:
