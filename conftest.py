@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quincunx_env.envs.one_game import METADATA
+from quincunx_env.envs.renderer import METADATA
 
 ROOT = Path(__file__).parent
 

@@ -18,9 +18,9 @@ from quincunx_env.core.observation import Mask, Vector
 from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
 from quincunx_env.envs.codec import make_codecs, one_rules
 from quincunx_env.envs.deals import DealSequence, given_game
-from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
+from quincunx_env.envs.one_game import OneGame, check_snapshot
 from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
-from quincunx_env.envs.renderer import Renderer
+from quincunx_env.envs.renderer import METADATA, Renderer
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
 
@@ -116,7 +116,7 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         self.rules = rules = self.observer.rules
         self.reward = reward
         self.render_mode = render_mode
-        self._renderer = Renderer(render_mode, name, METADATA["render_fps"])
+        self._renderer = Renderer(render_mode, name)
         self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}

@@ -19,14 +19,11 @@ from quincunx_env.envs.codec import Info, make_codecs
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
 from quincunx_env.envs.options import check_finite, check_option, reset_options
-from quincunx_env.envs.renderer import Renderer
+from quincunx_env.envs.renderer import METADATA, Renderer
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.notebook import shown_as
 
 AnyGame = TypeVar("AnyGame", bound=SomeGame)
-
-METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
-"""Metadata of the environments of one game."""
 
 
 class OneGame(Generic[AnyGame]):
@@ -96,7 +93,7 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
         self.action_space = self.codec.action_space()
         self.metadata = dict(self.metadata)  # Gymnasium's vector environments before 1.4 write into it
         self.render_mode = render_mode
-        self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
+        self._renderer = Renderer(render_mode, "Quincunx")
         self._deals = DealSequence()
         self._value = 0.0
 

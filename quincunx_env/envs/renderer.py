@@ -5,6 +5,9 @@ from typing import Any
 from quincunx_env.core.arrays import Frame
 from quincunx_env.core.game import SomeGame
 
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
+"""Metadata of the environments of one game. The last is pictures per second in the window."""
+
 
 class Renderer:
     """Implementation of the ``render_mode`` of an environment.
@@ -12,13 +15,11 @@ class Renderer:
     Args:
         mode: the ``render_mode``: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
         title: title of the window.
-        fps: pictures per second in the window.
     """
 
-    def __init__(self, mode: str | None, title: str, fps: float) -> None:
+    def __init__(self, mode: str | None, title: str) -> None:
         self.mode = mode
         self.title = title
-        self.fps = fps
         self._window: Any = None
 
     def render(self, game: SomeGame) -> str | Frame | None:
@@ -45,7 +46,7 @@ class Renderer:
             render.need("pygame", "windows are opened by pygame")
             from quincunx_env.render.window import Window
 
-            self._window = Window(self.title, self.fps)
+            self._window = Window(self.title, METADATA["render_fps"])
         self._window.show(game, wait)
 
     def close(self) -> None:

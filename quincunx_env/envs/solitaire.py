@@ -13,8 +13,9 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import RulesLike, choose_rules, one_or_several
 from quincunx_env.envs.codec import Info, make_codecs, one_rules
-from quincunx_env.envs.one_game import METADATA, GymnasiumGame
+from quincunx_env.envs.one_game import GymnasiumGame
 from quincunx_env.envs.options import check_finite, options_of, with_options
+from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.quincunx import scoring

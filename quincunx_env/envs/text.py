@@ -32,8 +32,9 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv, delegate
-from quincunx_env.envs.one_game import METADATA, OneGame
+from quincunx_env.envs.one_game import OneGame
 from quincunx_env.envs.options import check_finite, check_option, options_of, with_options
+from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_names

@@ -20,9 +20,8 @@ from quincunx_env.core.observation import Observation, ordered_dict
 from quincunx_env.envs.codec import Batch, Codec, Info
 from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv
-from quincunx_env.envs.one_game import METADATA
 from quincunx_env.envs.options import check_option, reset_options
-from quincunx_env.envs.renderer import Renderer
+from quincunx_env.envs.renderer import METADATA, Renderer
 from quincunx_env.registry import spec_of
 
 SHOWN = 4
@@ -146,7 +145,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.observation_space = batched(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = render_mode
-        self._renderer = Renderer(render_mode, "", METADATA["render_fps"])
+        self._renderer = Renderer(render_mode, "")
         self.copy = copy
         self._mask_buffer: Bools | None = None
         self._has_reset = False

@@ -17,9 +17,10 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import RulesLike, one_or_several
 from quincunx_env.envs.codec import Info, make_codecs, one_rules
 from quincunx_env.envs.generator import generator_array, generator_of, generator_state
-from quincunx_env.envs.one_game import METADATA, GymnasiumGame, check_snapshot
+from quincunx_env.envs.one_game import GymnasiumGame, check_snapshot
 from quincunx_env.envs.opponents import Opponents, blame
 from quincunx_env.envs.options import check_finite, check_option, options_of, with_options
+from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
