@@ -48,8 +48,4 @@ def explain(
     mask = np.zeros((1, rules.num_actions), np.bool_)
     mask[0, plays] = True
     [values] = chooser.action_values(observation, mask, np.random.default_rng(seed))
-    table = np.full((rules.num_cards, rules.num_cells), np.nan)
-    for action in plays:
-        if np.isfinite(values[action]):
-            table[spec.notation.decode_play(game, action)] = values[action]
-    return table
+    return spec.notation.table(game, {action: values[action] for action in plays if np.isfinite(values[action])})

@@ -1,8 +1,11 @@
 """Base class of a game's notation: actions as text, positions as data. The data is the public part of a position."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Generic
+
+import numpy as np
+import numpy.typing as npt
 
 from quincunx_env.core.cards import EMPTY, CardNames
 from quincunx_env.core.game import AnyGame, IllegalAction
@@ -88,6 +91,13 @@ class BaseNotation(ABC, Generic[AnyGame]):
             ValueError: if the action is out of range or not a play, or no play is possible any more.
         """
         return self._decode_play(game, self._check_action(game.rules, action))
+
+    def table(self, game: AnyGame, values: Mapping[int, float]) -> npt.NDArray[np.float64]:
+        """Return values of plays as float64 [cards, cells]. Other plays have NaN."""
+        table = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
+        for action, value in values.items():
+            table[self.decode_play(game, action)] = value
+        return table
 
     def _check_action(self, rules: Any, action: int) -> int:
         return check_integer("action", action, 0, rules.num_actions - 1)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from quincunx_env.arena.explanation import explain
 from quincunx_env.core.game import SomeGame
@@ -59,14 +58,6 @@ def expected(game: SomeGame, agent: Agent | str | None, *also: int) -> dict[int,
         if known:
             found |= dict.fromkeys(group, float(max(known)) + lead * _TO_COME[agent])
     return found
-
-
-def as_table(game: SomeGame, results: dict[int, float]) -> npt.NDArray[np.float64]:
-    """Return results by action as a table, float64 [cards, cells], NaN for none."""
-    table = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
-    for action, result in results.items():
-        table[spec_of(game.rules).notation.decode_play(game, action)] = result
-    return table
 
 
 def result_in_words(game: SomeGame, result: float) -> str:

@@ -195,6 +195,7 @@ class Session:
     Attributes:
         rules: the rules of the game.
         names: names of the players, by seat.
+        players: the players by seat; None for a human.
         adviser: name of the adviser; None without one.
         game: the current position; read or copy it, but do not change it.
         turns: the actions taken, in order.
@@ -213,7 +214,7 @@ class Session:
         self.rules = rules
         self.names = tuple(HUMAN if player is None else display_name(player) for player in players)
         self.adviser = None if adviser is None else display_name(adviser)
-        self._players, self._adviser_agent = tuple(players), adviser
+        self.players, self._adviser_agent = tuple(players), adviser
         self._policies = [_policy(player, rules) for player in players]
         self._adviser = _policy(adviser, rules)
         self._dealt = Seeded(int(np.random.default_rng().integers(2**31))) if dealt is None else dealt
@@ -238,14 +239,9 @@ class Session:
 
     def new_game(self) -> Self:
         """Start a session with the same players and a new deal."""
-        return type(self)(self.rules, self._players, None, self._adviser_agent)
+        return type(self)(self.rules, self.players, None, self._adviser_agent)
 
     # --- Seats -------------------------------------------------------------------------------------------------------
-
-    @property
-    def players(self) -> tuple[Agent | str | None, ...]:
-        """The players by seat; None for a human."""
-        return self._players
 
     @property
     def human_seats(self) -> tuple[int, ...]:

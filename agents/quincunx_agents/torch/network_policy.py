@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -29,7 +30,7 @@ class NetworkPolicy(GreedyPolicy):
         self.observer = observer
         self.encoder = observer.encoder(by_place)
 
-    def probabilities(self, game: SomeGame) -> Floats:
+    def probabilities(self, game: SomeGame) -> npt.NDArray[np.float64]:
         """Return the mover's probability of each play, in percent.
 
         A heat map shows the best card of each cell: ``render.to_svg(game, values=agent.probabilities(game))``.
@@ -45,10 +46,7 @@ class NetworkPolicy(GreedyPolicy):
         mask = self.observer.mask(game)[None].view(np.bool_)
         [logits] = self._scores({name: piece[None] for name, piece in pieces.items()}, mask)
         shares = np.exp(logits[plays] - logits[plays].max())
-        table = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
-        for action, share in zip(plays, 100 * shares / shares.sum(), strict=True):
-            table[notation.decode_play(game, action)] = share
-        return table
+        return notation.table(game, dict(zip(plays, 100 * shares / shares.sum(), strict=True)))
 
     def _scores(self, observation: Pieces, mask: Bools) -> Scores:
         """Return the logits of legal actions, float32 [n, actions]."""

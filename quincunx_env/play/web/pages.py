@@ -21,7 +21,7 @@ from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import HUMAN, Record, RecordedAction
 from quincunx_env.play.daily import FIRST, RULES, deal_of, shared, today
 from quincunx_env.play.result import points_of
-from quincunx_env.play.review import DEAREST, Judged, as_table, result_in_words
+from quincunx_env.play.review import DEAREST, Judged, result_in_words
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     DEFAULT_LEVEL,
@@ -311,7 +311,7 @@ class View:
         candidates = [] if card is None else [self.spec.candidate(self.game, card, cell) for cell in cells]
         shown: dict[str, Any] = {"play": self.play, "candidates": candidates, "marked": self._marked}
         if self.table.looking and self.yours and (results := self.table.expected):
-            table = as_table(self.game, results)
+            table = self.spec.notation.table(self.game, results)
             if card is None:
                 shown["values"], shown["cards"] = best_cards(table.tolist())
             else:

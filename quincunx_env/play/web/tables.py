@@ -20,7 +20,7 @@ from quincunx_env.notation.record import HUMAN, Record, RecordError
 from quincunx_env.play.daily import day_of, streak
 from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.result import comparison, points_of, points_on_the_same_deal, your_seat
-from quincunx_env.play.review import Judged, as_table, expected, review
+from quincunx_env.play.review import Judged, expected, review
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     HINTS,
@@ -80,7 +80,7 @@ class Table:
         self.judged: list[Judged] = []
         """The human's plays beside the adviser's, after the end."""
         self.seen: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
-        """Tables of expected results of past positions, by round and ply; see `as_table`."""
+        """Tables of expected results of past positions, by round and ply."""
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
         self.compared, self.comparing = list[str](), False
@@ -295,7 +295,7 @@ class Table:
                 for judged, game, results in review(record, seat, self.session.adviser):
                     with self._at(position):
                         self.judged = [*self.judged, judged]
-                        self.seen[game.round, game.ply] = as_table(game, results)
+                        self.seen[game.round, game.ply] = spec_of(game.rules).notation.table(game, results)
         with suppress(OutdatedPosition), self._at(position):
             self.comparing = False
 
@@ -377,20 +377,16 @@ class Games:
         self._begun = 0
         self._tables: dict[str, Table] = {}
 
-    def start(self, session: Session, path: Path | None = None) -> Table:
+    def start(self, session: Session, path: Path | None = None, lesson: Lesson | None = None) -> Table:
         """Open a table for a session. ``path`` is the file of a game that goes on; otherwise there is a new file."""
         with self.lock:
-            table = Table(session, path or self._new_path(), self.pause)
+            table = Table(session, path or self._new_path(), self.pause, lesson)
             self._tables[table.name] = table
             return table
 
     def learn(self, lesson: Lesson) -> Table:
         """Open a table for a guided game."""
-        with self.lock:
-            session = lesson.session(adviser_name(lesson.rules, self.adviser))
-            table = Table(session, self._new_path(), self.pause, lesson)
-            self._tables[table.name] = table
-            return table
+        return self.start(lesson.session(adviser_name(lesson.rules, self.adviser)), lesson=lesson)
 
     def _new_path(self) -> Path:
         """Return the file of a new game.
