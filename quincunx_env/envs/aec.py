@@ -48,7 +48,7 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
     each of W winners and 0 for the others; with two players +1, 0 or -1, as in PettingZoo's ``classic`` games.
     ``reward="points"``: the points that the agent scores or loses. ``"margin"``: its points minus the mean of the
     others' points. Margins and outcomes sum to zero. A play scores from -36 to 302 points in Quincunx, from 0 to 82 in
-    the spiral game; announcements, and cards left in hand at the end of a round, may cost further points.
+    the spiral game. Announcements, and cards left in hand at the end of a round, may cost further points.
 
     ## Starting State
     ``reset(seed=s)`` starts the sequence of games of seed s; each reset without a seed deals the next game.
