@@ -68,10 +68,8 @@ class GameSpec:
     """Plays that show the rules of scoring, from rules."""
     sentences: Callable[[Any], list[str]]
     """The rest of the rules beside the examples: sentences, from rules."""
-    ansi: Callable[..., str]
-    """A game as text: (game, seat, colour); seat None shows all hands."""
     scene: "Callable[..., Scene]"
-    """A game as a scene for renderers: (game, seat)."""
+    """A game as a scene for renderers: (game, seat); seat None shows all hands."""
     candidate: "Callable[[Any, int, int], ScoredPlay]"
     """The score of a play that is not made yet: (game, card, cell)."""
 

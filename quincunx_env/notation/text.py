@@ -85,7 +85,7 @@ def to_text(game: SomeGame, seat: int | None = None, legal: bool = False) -> str
         ValueError: if there is no such seat.
     """
     spec, seat = spec_of(game.rules), game.check_seat(seat)
-    lines = [spec.ansi(game, seat)]
+    lines = [spec.scene(game, seat).text()]
     if legal and seat in (None, game.mover):
         lines.append(f"  {spec.notation.describe_legal(game)}")
         for play in spec.notation.legal_plays(game):

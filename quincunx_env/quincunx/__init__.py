@@ -74,7 +74,6 @@ SPEC = GameSpec(
     rules_card=Deferred("quincunx_env.quincunx.rules_card:rules_card"),
     examples=Deferred("quincunx_env.quincunx.rules_card:examples"),
     sentences=Deferred("quincunx_env.quincunx.rules_card:sentences"),
-    ansi=Deferred("quincunx_env.quincunx.render:ansi"),
     scene=Deferred("quincunx_env.quincunx.render:scene"),
     candidate=Deferred("quincunx_env.quincunx.render:candidate"),
 )

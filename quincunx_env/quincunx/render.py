@@ -1,4 +1,4 @@
-"""Scenes and text of Quincunx, and the appearance of its cards."""
+"""Scenes of Quincunx, and the appearance of its cards."""
 
 from math import cos, pi, sin
 
@@ -8,15 +8,6 @@ from quincunx_env.quincunx.cards import CARDS, Card, card_name
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import OPEN_SPAN
 from quincunx_env.quincunx.scoring import RATINGS, parts, rating
-
-
-def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
-    """Return a game as text.
-
-    It shows grid, hands, pile, scores, and the parts of the last play's score. To a seat other hands are numbers of
-    cards; None shows all hands. With ``colour`` it has the escape sequences of a terminal.
-    """
-    return scene(game, seat).text(colour)
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:

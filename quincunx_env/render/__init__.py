@@ -162,7 +162,7 @@ def save(path: Path | str, game: SomeGame, seat: int | None = None, **options: U
 
 def text(game: SomeGame, seat: int | None = None, *, colour: bool | None = None) -> str:
     """Describe a game as text. ``colour=True`` colours the suits; by default `in_colour` decides."""
-    return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
+    return spec_of(game.rules).scene(game, seat).text(in_colour() if colour is None else colour)
 
 
 def in_colour() -> bool:

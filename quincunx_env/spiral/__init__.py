@@ -26,7 +26,6 @@ SPEC = GameSpec(
     rules_card=Deferred("quincunx_env.spiral.rules_card:rules_card"),
     examples=Deferred("quincunx_env.spiral.rules_card:examples"),
     sentences=Deferred("quincunx_env.spiral.rules_card:sentences"),
-    ansi=Deferred("quincunx_env.spiral.render:ansi"),
     scene=Deferred("quincunx_env.spiral.render:scene"),
     candidate=Deferred("quincunx_env.spiral.render:candidate"),
 )

@@ -1,4 +1,4 @@
-"""Scenes and text of the spiral game, and its cards' appearance."""
+"""Scenes of the spiral game, and its cards' appearance."""
 
 from collections.abc import Sequence
 
@@ -9,19 +9,6 @@ from quincunx_env.spiral.cards import CARDS, RANKS, Card, card_name
 from quincunx_env.spiral.game import Game
 from quincunx_env.spiral.rules import COLUMNS, PLAYS, ROWS, SIDE, SPIRAL
 from quincunx_env.spiral.scoring import Line, parts, score_hand
-
-
-def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
-    """Return a game as text.
-
-    It shows square, hands, scores, and the parts of the last play's score; ``()`` marks the next cell.
-
-    Args:
-        game: the game to show.
-        seat: the observing seat; the other hand is shown as a number of cards. None shows both hands.
-        colour: with the escape sequences of a terminal; the text is readable without.
-    """
-    return scene(game, seat).text(colour)
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:

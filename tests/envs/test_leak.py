@@ -65,7 +65,7 @@ def plain_game(rules: BaseRules, padded: bool) -> Observe:
         game = replayed(rules, deals, actions)
         mask = observer.mask(game) if seat == game.mover else None
         vectors = [observer.vector(game, seat, by_place) for by_place in (False, True)]
-        return observer.observe(game, seat), vectors, mask, spec_of(rules).ansi(game, seat)
+        return observer.observe(game, seat), vectors, mask, spec_of(rules).scene(game, seat).text()
 
     return look
 

@@ -62,7 +62,7 @@ def test_a_game_of_several_players_as_text(options: Options, wrapped: bool) -> N
     card_name = spec.Deal.NAMES.card_name
     while not game.over:
         text = env.render()
-        assert text == spec.ansi(game)
+        assert text == spec.scene(game).text()
         assert f"> seat {game.mover}" in text
         for card in game.hand(0):
             assert card_name(card) in text.split()

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from quincunx_env.notation.text import to_text
 from quincunx_env.spiral import Deal, Game, Rules
 from quincunx_env.spiral.cards import card_name, parse_card, print_cards
-from quincunx_env.spiral.render import ansi
 from tests.engines.spiral.worked_deal import WORKED_DEAL, WORKED_PLAYS
 
 
@@ -36,18 +36,18 @@ def test_a_game_as_text() -> None:
             "  deal 1 of 2",
         ]
 
-    assert ansi(game).splitlines() == lines((annie, benny))
-    assert ansi(game, 0).splitlines() == lines((annie, "10 cards"))
-    assert ansi(game, 1).splitlines() == lines(("9 cards", benny))
+    assert to_text(game).splitlines() == lines((annie, benny))
+    assert to_text(game, 0).splitlines() == lines((annie, "10 cards"))
+    assert to_text(game, 1).splitlines() == lines(("9 cards", benny))
     for name, *_ in WORKED_PLAYS[7:]:
         game.step(parse_card(name))
-    assert ansi(game).splitlines()[6:] == [
+    assert to_text(game).splitlines()[6:] == [
         f"  seat 0 (dealer):   27 points, hand: {print_cards(game.hand(0))}",
         f"> seat 1 (non-dealer):   43 points, hand: {print_cards(game.hand(1))}",
         "  deal 2 of 2",
         "  deal 1: 27 43 points",
     ]
-    assert ansi(game).split("\n")[3] == f"  2  .   .   {card_name(game.deals[1].starter)}  ()  ."
+    assert to_text(game).split("\n")[3] == f"  2  .   .   {card_name(game.deals[1].starter)}  ()  ."
 
 
 @pytest.mark.parametrize(("plays", "last"), [("play", "  over: won by seat 1"), ("end", "  over: won by seat 0")])
@@ -55,9 +55,9 @@ def test_a_finished_game_as_text(plays: Any, last: str) -> None:
     """No next cell, no seat to move, and who has won."""
     game = Game(Rules(plays, deals=1), Deal.parse(WORKED_DEAL))
     for name, *_ in WORKED_PLAYS:
-        assert "over" not in ansi(game)
+        assert "over" not in to_text(game)
         game.step(parse_card(name))
-    text = ansi(game).splitlines()
+    text = to_text(game).splitlines()
     assert text[1:6] == [
         *("  0  6D  2H  7S  AC [AS]", "  1  5C  TH  3S  QD  QS", "  2  KC  JD  JS  JH  5S"),
         *("  3  3C  9C  8S  TS  7H", "  4  8C  7C  8H  8D  6H"),
@@ -70,4 +70,4 @@ def test_a_finished_game_as_text(plays: Any, last: str) -> None:
     assert text[8:-1] == ["  last: seat 1 played AS at (0, 4)" + scored[0], *scored[1:]]
     assert text[-1] == last
     game.totals[:] = [30, 30]
-    assert ansi(game).endswith("over: won by seat 0 and seat 1")
+    assert to_text(game).endswith("over: won by seat 0 and seat 1")
