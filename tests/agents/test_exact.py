@@ -103,33 +103,28 @@ def test_values_do_not_depend_on_the_pile() -> None:
     assert (values[0] != action_values(sampled(other))[0]).any()
 
 
-@pytest.mark.parametrize(("policy", "games"), [(uniform, 20_000), pytest.param(uniform, 10**6, marks=pytest.mark.slow)])
-def test_the_value_of_the_uniform_policy_is_that_of_simulated_games(policy: Any, games: int) -> None:
+@pytest.mark.parametrize(
+    ("policy", "distribution", "games"),
+    [
+        (uniform, uniform_distribution, 20_000),
+        (greedy, distribution_of(greedy, MINI), 5_000),
+        pytest.param(uniform, uniform_distribution, 10**6, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_the_value_of_a_policy_is_that_of_simulated_games(policy: Any, distribution: Any, games: int) -> None:
     """Within four standard errors, which one right value in 16,000 misses."""
-    game = Game.from_seed(MINI, 5)
-    [exact] = policy_values(sampled(game), uniform_distribution)
+    game, observer = Game.from_seed(MINI, 5), observer_for(MINI)
+    [exact] = policy_values(sampled(game), distribution)
     batch, rng = sampled(game, games), np.random.default_rng(1)
     while not batch.over.all():
         mask = batch.mask
         mask[batch.over, 0] = True
-        batch.step(policy({}, mask, rng))
+        batch.step(policy({} if policy is uniform else observer.observe_batch(batch), mask, rng))
     results = np.where(batch.lost, 0, batch.totals[:, 0])
     mean = Estimate.of_mean(results)
     print(f"{games} games: {mean.value:.3f} ({mean.low:.3f} to {mean.high:.3f}), exactly {exact:.3f}")
     assert abs(exact - mean.value) < 4 * results.std() / games**0.5
-
-
-def test_the_value_of_a_deterministic_policy_is_that_of_simulated_games() -> None:
-    game = Game.from_seed(MINI, 6)
-    [exact] = policy_values(sampled(game), distribution_of(greedy, MINI))
-    batch, observer, rng = sampled(game, 5_000), observer_for(MINI), np.random.default_rng(1)
-    while not batch.over.all():
-        mask = batch.mask
-        mask[batch.over, 0] = True
-        batch.step(greedy(observer.observe_batch(batch), mask, rng))
-    results = np.where(batch.lost, 0, batch.totals[:, 0])
-    assert abs(exact - results.mean()) < 4 * results.std() / 5_000**0.5
-    assert results.std() > 1
 
 
 def test_no_policy_is_better_than_optimal_play() -> None:

@@ -119,20 +119,6 @@ def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
-NAMES = (r"$\frac{$", "$x$", "_hidden", r"a_b^c\d")
-"""Names of policies that Matplotlib would take for mathematics, or leave out."""
-
-
-def test_a_plot_shows_names_as_they_are(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    figure = plot(dict.fromkeys(NAMES, Evaluation(np.array([1, 2]), np.zeros(2, np.bool_))), tmp_path / "plot.svg")
-    legend = figure.axes[0].get_legend()
-    assert legend is not None
-    assert tuple(text.get_text().split(":")[0] for text in legend.get_texts()) == NAMES
-    assert all(f"<!-- {name}" in (tmp_path / "plot.svg").read_text() for name in NAMES)
-    figure.savefig(tmp_path / "later.svg")
-
-
 # --- Control variates ------------------------------------------------------------------------------------------------
 
 

@@ -273,60 +273,6 @@ def test_wrong_pools_are_refused(policies: Any, chances: Any, match: str) -> Non
         VsOpponentsVectorEnv(2, opponents=greedy).set_pool([greedy])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("preview", [True, False], ids=["preview", "plain"])
-def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
-    """Two players from corners, 400,000 decisions against greedy; then 500 other deals with each seat.
-
-    Without the preview it is stable-baselines3's own network that learns, and no more is asked of it than to learn.
-    """
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("sb3_contrib")
-    from sb3_contrib import MaskablePPO
-
-    from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
-    from quincunx_agents.torch.networks import RETURN_SCALE
-    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
-
-    torch.set_num_threads(1)
-    env = VsOpponentsVecEnv(512, opponents=greedy, observation="vector", preview=preview)
-    own, plain = {"observer": env.envs.observer}, {"net_arch": [256, 256]}
-    model = MaskablePPO(
-        QuincunxMaskablePolicy if preview else "MlpPolicy",
-        env,
-        policy_kwargs=own if preview else plain,
-        n_steps=20,
-        batch_size=2048,
-        n_epochs=4,
-        learning_rate=lambda remaining: 2e-3 * max(remaining, 0.0),
-        gamma=1.0,
-        ent_coef=0.01,
-        vf_coef=0.5 / RETURN_SCALE**2,
-        seed=0,
-        device="cpu",
-    )
-    model.learn(400_000)
-    learned = sb3_agent(model.policy, env.envs.observer)
-
-    def wins(opponent: Any) -> float:
-        """Share of rounds won, a shared win counted half."""
-        shares = []
-        for seat in (0, 1):
-            envs = VsOpponentsVectorEnv(500, opponents=opponent, seat=seat, preview=preview, autoreset_mode="Disabled")
-            seen, info = envs.reset(seed=1_000_000)  # far from the deals of the training
-            while not envs.batch.over.all():
-                assert isinstance(seen, dict)
-                mask = info["action_mask"].view(np.bool_)
-                seen, _, _, _, info = envs.step(learned(seen, mask, np.random.default_rng(0)))
-            shares.append(info["win"].mean())
-        return float(np.mean(shares))
-
-    against_uniform, against_greedy = wins(uniform), wins(greedy)
-    print(f"of 1,000 rounds each, won against uniform {against_uniform:.1%}, against greedy {against_greedy:.1%}")
-    assert against_uniform >= (0.98 if preview else 0.6)
-    assert against_greedy >= (0.5 if preview else 0.0)
-
-
 def test_many_games_play_a_list_of_deals() -> None:
     """Matches: a list of one deal for each round; the index of the deals stands in the last info."""
     rules = Rules(num_players=2, match=True)

@@ -14,7 +14,7 @@ from openenv.core.generic_client import GenericEnvClient
 from quincunx_env.envs.text import TextEnv
 from quincunx_env.notation.text import print_action
 from tests.variants import random_action
-from train.recipes.openenv_server import QuincunxAction, QuincunxClient, QuincunxEnvironment, server
+from train.recipes.openenv_server import QuincunxAction, QuincunxClient, server
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "solitaire": {},
@@ -84,11 +84,3 @@ def test_wrong_options_are_refused_before_the_server_starts() -> None:
         server(game="spiral")
     with pytest.raises(TypeError, match="no option 'colour'"):
         server(colour=True)
-
-
-def test_metadata() -> None:
-    about = QuincunxEnvironment().get_metadata()
-    assert (about.name, about.description) == (
-        "quincunx",
-        "One seat of a game as text: the solitaire, or a game against policies.",
-    )

@@ -17,7 +17,6 @@ from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
-from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune.registry import register_env
 
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
@@ -284,14 +283,6 @@ def test_no_forward_pass_gives_an_illegal_action_a_positive_probability(players:
     values = module.compute_values(batch)
     assert values.shape == (len(legal),)
     torch.testing.assert_close(module.compute_values(batch, trained[Columns.EMBEDDINGS]), values)
-
-
-def test_rllibs_own_masking_module_fits() -> None:
-    config = solitaire_config(3).rl_module(
-        rl_module_spec=RLModuleSpec(ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [8]})
-    )
-    episodes = SingleAgentEnvRunner(config=config).sample(num_timesteps=100)
-    assert sum(len(episode) for episode in episodes) >= 100
 
 
 def test_rllibs_own_wrapper_and_default_module_take_vectors_of_float32() -> None:

@@ -18,6 +18,8 @@ from quincunx_env.arena.evaluation import Evaluation, plot
 from quincunx_env.utils.figures import drawable, plain_text
 
 NAME = "policy \u7b56 \U00012000"
+NAMES = (r"$\frac{$", "$x$", "_hidden", r"a_b^c\d")
+"""Names of policies that Matplotlib would take for mathematics, or leave out."""
 POINT = Curve([0], [0], [0], [0])
 RESULT = Evaluation(np.array([1, 2]), np.zeros(2, np.bool_))
 
@@ -30,18 +32,32 @@ def own_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manager, "ttflist", own)
 
 
-@pytest.mark.usefixtures("own_fonts")
-@pytest.mark.parametrize(
-    "draw",
+every_plot = pytest.mark.parametrize(
+    ("draw", "places"),
     [
-        lambda path: plot({NAME: RESULT}, path),
-        lambda path: tournament({NAME: "uniform", "other": "uniform"}, 2).plot(path),
-        lambda path: draw_learning_curves(path, {NAME: POINT}, ylabel=NAME, title=NAME, references={NAME: 1}),
+        (lambda path, name: plot({name: RESULT}, path), 1),
+        (lambda path, name: tournament({name: "uniform", "other": "uniform"}, 2).plot(path), 3),
+        (lambda path, name: draw_learning_curves(path, {name: POINT}, ylabel="", title=name, references={name: 1}), 3),
     ],
+    ids=["evaluation", "tournament", "curves"],
 )
-def test_plots_draw_no_boxes(draw: Callable[[Path], object], tmp_path: Path) -> None:
+"""Functions of a path and a name, and the number of places where they write the name."""
+
+
+@every_plot
+@pytest.mark.parametrize("name", NAMES)
+def test_plots_show_names_as_they_are(
+    draw: Callable[[Path, str], object], places: int, name: str, tmp_path: Path
+) -> None:
+    draw(tmp_path / "plot.svg", name)
+    assert (tmp_path / "plot.svg").read_text(encoding="utf-8").count(f"<!-- {name}") == places
+
+
+@pytest.mark.usefixtures("own_fonts")
+@every_plot
+def test_plots_draw_no_boxes(draw: Callable[[Path, str], object], places: int, tmp_path: Path) -> None:
     """Matplotlib would warn of missing glyphs."""
-    draw(tmp_path / "plot.svg")
+    draw(tmp_path / "plot.svg", NAME)
     picture = (tmp_path / "plot.svg").read_text(encoding="utf-8")
     assert r"<!-- policy \u7b56 \U00012000" in picture
     assert NAME not in picture

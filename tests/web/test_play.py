@@ -205,12 +205,6 @@ def test_hints_are_those_of_the_adviser_and_undo_takes_back(page: Page, server: 
     assert position(page) == before
 
 
-def test_drag_and_drop(page: Page, server: Running) -> None:
-    begin(page, server)
-    page.locator("#hand .card").nth(2).drag_to(cells(page).nth(5))
-    expect(page.locator("#log li")).to_have_count(1)
-
-
 def test_reload_restart_and_resume(page: Page, serve: Callable[..., Running], request: pytest.FixtureRequest) -> None:
     request.node.expected_problems = ["ERR_CONNECTION_REFUSED"]
     server = serve()

@@ -167,24 +167,6 @@ def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
         mine.for_rules(spiral.Rules(deals=1))
 
 
-@pytest.mark.parametrize(
-    ("options", "trained"),
-    [
-        ({"num_players": 3, "start": "open", "preview": True}, "quincunx.Rules(num_players=3, start='open')"),
-        ({"num_players": 2, "match": True}, "quincunx.Rules(num_players=2, match=True)"),
-        ({"game": "spiral", "observation": "pieces", "mask_in": "obs"}, "spiral.Rules()"),
-    ],
-    ids=str,
-)
-def test_a_model_of_another_game_says_what_it_was_trained_for(
-    options: dict[str, Any], trained: str, tmp_path: Path
-) -> None:
-    model, _ = make("PPO", **{"observation": "vector"} | options)
-    save(model, tmp_path / "model.zip")
-    with pytest.raises(PolicyFileError, match=re.escape(f"it was trained for {trained}, got quincunx.Rules(): play")):
-        evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 2)
-
-
 def test_a_model_in_memory_is_saved_first() -> None:
     model, _ = make("MaskablePPO", observation="vector")
     way_out = r"save the model by .*sb3\.save\(model, 'model\.zip'\), pass PolicyFile\('model\.zip', trust=True\)$"

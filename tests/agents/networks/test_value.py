@@ -37,7 +37,6 @@ from quincunx_agents.networks.value import (
 )
 from quincunx_agents.quincunx.features import afterstates_of
 from quincunx_agents.quincunx.variants import BASE_VARIANTS
-from quincunx_env.arena import Deals, Run, evaluate
 from quincunx_env.quincunx.rules import Rules
 from tests.agents.positions import dealt, in_progress, positions, seen
 
@@ -104,13 +103,6 @@ def test_the_margin_is_shared_among_the_others() -> None:
     assert margin_weights(1).tolist() == [1, 0, 0, 0]
     assert margin_weights(2).tolist() == [1, -1, 0, 0]
     assert margin_weights(3).tolist() == [1, -0.5, -0.5, 0]
-
-
-@pytest.mark.slow
-def test_is_as_strong_as_it_should_be() -> None:
-    result = evaluate(value, Deals(200, "validation"), run=Run(chunk=100))
-    assert result.mean > 132
-    assert result.lost.mean() < 0.03
 
 
 @pytest.mark.parametrize(("name", "count"), [*zip(shipped(), (3, 1, 2, 2, 1), strict=True)])
