@@ -24,7 +24,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
-from quincunx_env.utils.processes import results_in_order, worker_processes
+from quincunx_env.utils.processes import worker_processes
 
 Progress = Callable[[Iterable[Any]], Iterable[Any]]
 """Wraps an iteration, as ``tqdm`` does."""
@@ -263,8 +263,10 @@ def _run_in_processes(chunks: list[Chunk], workers: int, progress: Progress) -> 
             chunk.run()
         return
     with worker_processes(workers) as pool:
-        for _ in zip(progress(chunks), results_in_order(pool, Chunk.run, [(chunk,) for chunk in chunks]), strict=True):
-            pass
+        # Not by Executor.map: it cancels calls at an interrupt, for which Python before 3.12 prints InvalidStateError.
+        futures = [pool.submit(chunk.run) for chunk in chunks]
+        for _, future in zip(progress(chunks), futures, strict=True):
+            future.result()
 
 
 def connect_to_ray(address: str | None, **options: Any) -> None:

@@ -84,12 +84,7 @@ class Arguments:
         print(_generalisation_table(of_generalisation) if of_generalisation else _table(by_rules))
 
     def results(self) -> "Iterator[TaskResult | GeneralisationResult]":
-        """Evaluate each policy.
-
-        Raises:
-            ValueError: as `evaluate_on_task` does, or without a policy.
-            OSError: if the results cannot be written.
-        """
+        """Evaluate each policy; raises as `run`."""
         if self.task not in GENERALISATION:
             task_of(self.task)
         if not self.policies:

@@ -5,14 +5,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any, TypeVar
-
-_Result = TypeVar("_Result")
 
 _MOST_ON_WINDOWS = 61
 """The most processes that Windows waits for at a time."""
@@ -61,24 +58,6 @@ def _reason(statuses: set[int | None]) -> str:
         return "a worker process was terminated: repeat the command"
     ended = f"with status {status}" if status > 0 else f"by signal {-status}"
     return f"a worker process ended {ended}: use one worker to see where"
-
-
-def results_in_order(
-    pool: ProcessPoolExecutor, function: Callable[..., _Result], calls: Iterable[tuple[Any, ...]]
-) -> Iterator[_Result]:
-    """Yield the results of the calls of ``function``, in order.
-
-    Use it instead of ``Executor.map``, which cancels calls when the program is interrupted. Python before 3.12 prints
-    ``InvalidStateError`` for a call that is cancelled before its worker ends.
-
-    Args:
-        pool: runs the calls.
-        function: importable by the worker processes.
-        calls: positional arguments of each.
-    """
-    futures = [pool.submit(function, *call) for call in calls]
-    for future in futures:
-        yield future.result()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 
 from quincunx_env.arena import Run, tournament
 from quincunx_env.cli import main
-from quincunx_env.utils.processes import results_in_order, worker_processes
+from quincunx_env.utils.processes import worker_processes
 
 pytest.importorskip("scipy")
 pytest.importorskip("tyro")
@@ -61,8 +61,9 @@ def test_calls_left_over_by_an_interruption_print_nothing(monkeypatch: pytest.Mo
 
     def interrupted() -> None:
         with worker_processes(1) as pool:
-            for _ in results_in_order(pool, time.sleep, [(0.1,)] * 100):
-                raise KeyboardInterrupt
+            first, *_ = [pool.submit(time.sleep, 0.1) for _ in range(100)]
+            first.result()
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
@@ -98,7 +99,7 @@ def test_a_dead_worker_is_reported_with_its_own_error(
     function: Callable[[int], object], argument: int, reason: str
 ) -> None:
     with pytest.raises(ChildProcessError, match=f"a worker process {reason}"), worker_processes(2) as pool:
-        [*results_in_order(pool, function, [(argument,), (argument,)])]
+        pool.submit(function, argument).result()
 
 
 def start(folder: Path, program: list[str]) -> subprocess.Popen[str]:
