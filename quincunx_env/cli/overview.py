@@ -67,19 +67,15 @@ def _strengths() -> Iterator[str]:
     seconds = json.loads(times)["seconds_per_action"]
     packages = dict(_by_package())
     yield "Agents         solitaire  2 players    time"
-    own = packages.pop("quincunx_agents", [])
-    known = {name for _, name in scores}
-    for name in filter(known.__contains__, own):
+    for name in packages.pop("quincunx_agents", []):
         mean, wins = (scores.get((task, name)) for task in _TASKS)
         shown = (
             "" if mean is None else f"{mean:.1f}",
             "" if wins is None else f"{wins:.1%}",
-            f"{float(format(seconds[name] / seconds['heuristic'], '.2g')):g}" if name in seconds else "",
+            f"{float(format(seconds[name] / seconds['heuristic'], '.2g')):g}",
         )
         yield "  {:<13}{:>9}  {:>9}  {:>6}".format(name, *shown).rstrip()
     yield "  Mean points; wins against heuristic; time as a multiple of heuristic's."
-    if others := [name for name in own if name not in known]:
-        yield f"  Without figures: {', '.join(others)}"
     for package, names in packages.items():
         yield f"  {package}: {', '.join(names)}"
 
