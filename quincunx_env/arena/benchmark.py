@@ -263,9 +263,9 @@ def _result(row: dict[str, Any]) -> TaskResult:
 
 
 @cache
-def baselines(stored: Path = BASELINES) -> dict[tuple[str, str], TaskResult]:
-    """Return stored results by task and policy."""
-    return {(each.task.name, each.policy): each for each in read_results(stored)}
+def baselines(stored: Path | None = None) -> dict[tuple[str, str], TaskResult]:
+    """Return stored results by task and policy, by default of `TASKS`."""
+    return {(each.task.name, each.policy): each for each in read_results(stored or BASELINES)}
 
 
 @cache
