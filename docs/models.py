@@ -21,10 +21,11 @@ from train.td_lambda.results import reached, seeds, stored_runs
 PAGE = """\
 # Models
 
-Five value networks come with the package. The agent [`value`](agents.md) plays each form of the games by the network
-that has learned it. A value network estimates the points still to come from an afterstate, the position after an
-action. The agent takes the action with the highest immediate points + V(afterstate). All networks but `spiral-end` add
-a preference that they learned from a search.
+Five value networks come with the package. The present scripts reproduce `spiral-end` alone: the other four are stronger
+than what their settings reach ([training](#training)). The agent [`value`](agents.md) plays each form of the games by
+the network that has learned it. A value network estimates the points still to come from an afterstate, the position
+after an action. The agent takes the action with the highest immediate points + V(afterstate). All networks but
+`spiral-end` add a preference that they learned from a search.
 
 ```python
 from quincunx_agents import load
