@@ -126,7 +126,7 @@ def agents() -> str:
             results = {task: baselines()[task, name] for task in TASKS if (task, name) in baselines()}
             strengths[name] = np.mean([each.normalised.value for each in results.values()]) if results else -np.inf
             scores = (_score(results[task]) if task in results else MISSING for task in TASKS)
-            time = f"{float(f'{1000 * seconds[name]:.1g}'):g} ms" if name in seconds else MISSING
+            time = f"{float(f'{1000 * seconds[name]:.2g}'):g} ms" if name in seconds else MISSING
             rows[name] = (f"`{name}`", *scores, time)
     header = ("name", *(f"`{task}`" for task in TASKS), "time")
     table = markdown_table(header, [rows[name] for name in sorted(rows, key=lambda name: -strengths[name])])
