@@ -14,7 +14,7 @@ RULES.md has the complete rules (Part 1). The game is by Chris DeLeo, the Deckte
 ``Discrete``: action = ``card * cells + cell``. There are 36 cards, 41 with the Excuse or the Pawns, and 25 cells, 81
 with the open start, counted from the top left, row by row: 900 or 2,916 actions, with 41 cards 1,025 or 3,321. With
 Simpleton a turn consists of two decisions of the same player: the play, then the announcement of its points, -64 to
-319, as ``cards * cells + announcement + 64``. With a list as ``rules=`` there are 3,705 in every variant. With
+319, as ``cards * cells + announcement + 64``. With ``padded=True`` there are 3,705 in every variant. With
 ``actions="hand"`` a place in the hand, sorted by rank, stands for the card: ``place * cells + cell``, with two places
 more than cards are dealt.
 
@@ -26,7 +26,6 @@ Args:
     mini: Not of the sources: twelve cards on a 3x3 grid for two players, small enough to be solved (ruling R16).
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from quincunx_env.core.rules import RulesLike
@@ -40,19 +39,18 @@ _RULES = options_of(Rules, without=["edge_contact"], num_players=2)
 
 
 @with_options(*_RULES, *OPTIONS)
-def raw_env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any) -> CardGameAEC:
+def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     """Make the environment without wrappers.
 
     Args:
-        rules: the options of the rules together, instead of one by one: a `Rules`, a mapping of its fields, or a list
-            of one of these, whose observations and actions have the same shape under all rules.
+        rules: the options of the rules together, instead of one by one: a `Rules` or a mapping of its fields.
         options: options of `Rules` and `CardGameAEC`, as the signature lists them.
     """
     return make_aec("quincunx", rules, options)
 
 
 @with_options(*_RULES, *OPTIONS)
-def env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any) -> Ordered:
+def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 
     It has no wrapper for illegal actions, which the environment handles itself, as ``illegal`` selects.
@@ -65,7 +63,7 @@ def env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any)
 
 
 @with_options(*_RULES, *PARALLEL_OPTIONS)
-def parallel_env(*, rules: RulesLike | Sequence[RulesLike] | None = None, **options: Any) -> Parallel:
+def parallel_env(*, rules: RulesLike | None = None, **options: Any) -> Parallel:
     """Make the environment for libraries whose agents all act at every step.
 
     PufferLib and SuperSuit's vectors do. They know no mask: by default masks are in the infos, and an illegal action

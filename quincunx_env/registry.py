@@ -7,7 +7,7 @@ from typing import Any
 
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy
-from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, changed_options, choose_rules
+from quincunx_env.core.rules import BaseRules, RulesLike, changed_options, choose_rules
 from quincunx_env.core.spec import GameSpec
 
 _SPECS = {"quincunx": "quincunx_env.quincunx:SPEC", "spiral": "quincunx_env.spiral:SPEC"}
@@ -36,13 +36,13 @@ GAMES: Mapping[str, GameSpec] = _Games()
 """The specification of every game, by name."""
 
 
-def spec_of(rules: BaseRules | SeveralRules) -> GameSpec:
+def spec_of(rules: BaseRules) -> GameSpec:
     """Return the specification of the game that these rules belong to.
 
     Raises:
         ValueError: if they are not rules of a game.
     """
-    name = getattr(rules[0] if isinstance(rules, SeveralRules) else rules, "game", None)
+    name = getattr(rules, "game", None)
     if name not in _SPECS:
         raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r:.200}")
     return GAMES[name]

@@ -30,7 +30,7 @@ def layers(package: str) -> tuple[str, ...]:
 LAYERS = {package: layers(package) for package in ("quincunx_env", "quincunx_agents")}
 """Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""
 
-ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "policies"}
+ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "codec", "policies"}
 """The part of `quincunx_env` that agents are built on."""
 
 ALSO = {"torch": {"adapters"}, "files": {"envs"}}
@@ -41,7 +41,7 @@ GAMES = {"quincunx", "spiral"}
 
 WITHIN = (
     *("integers", "cards", "grid", "rules", "deal", "scoring", "rules_card", "arrays", "tables", "play_values"),
-    *("scene", "game", "notation", "batch_state", "batch", "encoding", "observation", "padded", "policy"),
+    *("scene", "game", "notation", "batch_state", "batch", "hand", "encoding", "observation", "padded", "policy"),
     *("resample", "render", "spec"),
 )
 """Modules of `core` and of a game: each imports from those before it, others from all of them."""
@@ -240,8 +240,8 @@ FIRST_USE: dict[str, set[str]] = {
     "spiral": {"core", "spiral", "utils"},
     "make_observer": {"core", "registry", "utils"},
     "Record": {"core", "registry", "notation", "utils"},
-    "registered_policies": {"core", "registry", "policies", "utils"},
-    "BatchedGames": {"core", "registry", "envs", "utils"},
+    "registered_policies": {"codec", "core", "registry", "policies", "utils"},
+    "BatchedGames": {"codec", "core", "registry", "envs", "utils"},
 }
 """Public names, and the modules and subpackages that the first use of one loads."""
 
@@ -263,5 +263,5 @@ def test_an_environment_loads_one_game_without_pictures_and_texts() -> None:
     program = 'import sys, gymnasium, quincunx_env; gymnasium.make("Quincunx/Solitaire-v0"); print(*sys.modules)'
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {module for module in run.stdout.split() if module.split(".")[0] == "quincunx_env"}
-    assert {module.split(".")[1] for module in loaded if "." in module} == {*ENGINE, "registry", "envs"}
-    assert len(loaded) <= 40
+    assert {module.split(".")[1] for module in loaded if "." in module} == {*ENGINE, "codec", "registry", "envs"}
+    assert len(loaded) <= 41

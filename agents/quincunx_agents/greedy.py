@@ -47,12 +47,12 @@ class GreedyPolicy:
     """Policy that takes the action of the highest score. It is a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
-        scores: maps pieces [n, ...] and masks [n, A] to scores of all actions, [n, A]. Illegal actions have -inf.
+        scores: maps observations [n, ...] and masks [n, A] to scores of all actions, [n, A]. Illegal actions have -inf.
             Where all have it, the true points are announced (Simpleton).
         tolerance: largest difference of equal scores; see `quincunx_agents.ties`.
     """
 
-    def __init__(self, scores: Callable[[Pieces, Bools], Scores], tolerance: float = ties.TOLERANCE) -> None:
+    def __init__(self, scores: Callable[[Any, Bools], Scores], tolerance: float = ties.TOLERANCE) -> None:
         self.scores = scores
         self.tolerance = tolerance
 

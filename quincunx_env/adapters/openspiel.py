@@ -31,13 +31,12 @@ from quincunx_env.core.arrays import Ints
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.game import IllegalAction, SomeGame
-from quincunx_env.core.integers import check_integer
+from quincunx_env.core.integers import check_integer, check_option
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.spec import GameSpec
-from quincunx_env.envs.options import check_option
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.notation.text import to_text
 from quincunx_env.policies import resolve

@@ -34,10 +34,11 @@ with needs_extra("rllib", __name__):
     from ray.rllib.utils.torch_utils import FLOAT_MIN
     from ray.tune.registry import register_env
 
+from quincunx_env.codec import Codec
+from quincunx_env.core.integers import check_option
 from quincunx_env.core.observation import ordered_dict
 from quincunx_env.envs.aec import CardGameAEC
-from quincunx_env.envs.codec import Codec, Info
-from quincunx_env.envs.options import check_option
+from quincunx_env.envs.options import Info
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import batched
 from quincunx_env.registry import GAMES
@@ -54,13 +55,14 @@ Masked = dict[str, npt.NDArray[np.float32]]
 
 
 def masked_space(codec: Codec) -> spaces.Dict:
-    """Return the space of an observation with its mask."""
+    """Return the space of an observation with its mask, from a codec with ``mask_in="obs"``."""
+    space: Any = codec.observation_space()
     mask = spaces.Box(0.0, 1.0, (codec.num_actions,), np.float32)
-    return ordered_dict([("observations", codec.observer.encoder(codec.by_place).space()), ("action_mask", mask)])
+    return ordered_dict([("observations", space["observation"]), ("action_mask", mask)])
 
 
-def _masked(seen: npt.NDArray[Any], mask: npt.NDArray[Any]) -> Masked:
-    return {"observations": seen, "action_mask": mask.astype(np.float32)}
+def _masked(seen: Any) -> Masked:
+    return {"observations": seen["observation"], "action_mask": seen["action_mask"].astype(np.float32)}
 
 
 class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
@@ -99,7 +101,7 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
     def _show(self, info: Info, without_mask: bool = False) -> tuple[Any, Info]:
         shown: Any
         shown, info = super()._show(info, without_mask)
-        return _masked(shown["observation"], shown["action_mask"]), info
+        return _masked(shown), info
 
 
 class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
@@ -139,7 +141,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         check_option("game", game := options.pop("game"), *GAMES)
         raw_env = import_module(f"quincunx_env.{game}_v0").raw_env
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")
-        self.aec: CardGameAEC = raw_env(**options, mask_in="info")
+        self.aec: CardGameAEC = raw_env(**options)
         self.agents = self.possible_agents = list(self.aec.possible_agents)
         self.observation_spaces = {agent: masked_space(self.aec.codec) for agent in self.agents}
         self.action_spaces = {agent: self.aec.action_space(agent) for agent in self.agents}
@@ -190,9 +192,10 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         return {agent: self._observe(agent) for agent in observing}, rewards, ended, {"__all__": False}, infos
 
     def _observe(self, agent: str) -> Masked:
-        codec, game = self.aec.codec, self.aec.game
-        mask = np.ones(codec.num_actions, np.int8) if game.over else codec.mask(game)
-        return _masked(self.aec.observe(agent), mask)
+        seen = _masked(self.aec.observe(agent))
+        if self.aec.game.over:
+            seen["action_mask"][:] = 1
+        return seen
 
     def render(self) -> Any:
         """Return the game as text or as a picture, see `OneGame.render`."""

@@ -27,16 +27,15 @@ with needs_extra("sb3", __name__):
 
 from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.arena.statistics import Estimate
+from quincunx_env.codec import Codec
 from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.integers import check_integer
-from quincunx_env.envs.codec import Codec
 from quincunx_env.envs.options import reset_options
 from quincunx_env.envs.side_by_side import SideBySideVectorEnv
 from quincunx_env.envs.solitaire import make_solitaire_vec
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv, make_vs_opponents_vec
-from quincunx_env.policies.encoding import Encoding, write_options
 from quincunx_env.render import Frame
 from quincunx_env.utils.files import write_atomically
 
@@ -254,7 +253,7 @@ class VsOpponentsVecEnv(GamesVecEnv):
 def save(model: BaseAlgorithm, path: Path | str) -> None:
     """Save a model, and the options of its environment beside it.
 
-    ``model.zip`` is what ``model.save`` writes. ``model.json`` has the rules and the options by which
+    ``model.zip`` is what ``model.save`` writes. ``model.json`` has the algorithm, the rules and the options by which
     `quincunx_env.policies.PolicyFile` plays the model.
 
     Args:
@@ -271,7 +270,6 @@ def save(model: BaseAlgorithm, path: Path | str) -> None:
     env = model.get_env()
     try:
         codec: Codec = env.get_attr("codec", 0)[0]  # type: ignore[union-attr]
-        rules = env.get_attr("rules", 0)[0]  # type: ignore[union-attr]
     except AttributeError:
         raise ValueError(
             "the model needs an environment of this package to be saved with its options: use model.set_env(env), or "
@@ -284,7 +282,7 @@ def save(model: BaseAlgorithm, path: Path | str) -> None:
             "function as a policy"
         )
     write_atomically(path, model.save)
-    write_options(path, rules, Encoding(**codec.options))
+    codec.write(path, type(model).__name__)
 
 
 class LearningCurve(BaseCallback):

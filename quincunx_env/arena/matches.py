@@ -12,7 +12,7 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, NotFiniteError, policy_for, policy_generator
+from quincunx_env.core.policy import Agent, PolicyError, choose, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFileError, display_name
 from quincunx_env.registry import observer_of, spec_of
@@ -164,13 +164,10 @@ def play_matches(
                 positions = batch.fork(own)
                 with _naming(names[number]):
                     seen = observer_of(playing[seat], rules).observe_batch(positions)
-                    chosen = playing[seat](seen, positions.mask, rngs[number])
-                try:
+                    chosen = choose(playing[seat], seen, positions.mask, rngs[number])
                     batch.step(chosen, own)
-                except IllegalAction as error:
-                    raise IllegalAction(f"the policy {names[number]}: {error}") from None
                 played.append(games[own])
-                taken.append(np.asarray(chosen).astype(np.uint16))
+                taken.append(chosen.astype(np.uint16))
         ends.append((batch.totals, batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)))
     of_actions = np.concatenate(played)
     lengths = np.bincount(of_actions, minlength=len(numbers) * len(seatings)).reshape(len(numbers), -1)
@@ -185,8 +182,8 @@ def _naming(policy: str) -> Iterator[None]:
         yield
     except PolicyFileError:  # it names the file, whose user has no use for a traceback
         raise
-    except NotFiniteError as error:
-        raise NotFiniteError(f"the policy {policy}: {error}") from error
+    except (IllegalAction, PolicyError) as error:
+        raise type(error)(f"the policy {policy}: {error}") from error
     except Exception as error:
         error.add_note(f"{RAISED_BY} {policy}")
         raise

@@ -48,7 +48,7 @@ from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import ChatPolicy, Encoding, by_display_name, load_path, split_name
+from quincunx_env.policies import ChatPolicy, ModelOptions, by_display_name, load_path, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import heading
 from quincunx_env.utils.errors import require_writable
@@ -73,7 +73,7 @@ class _Options:
     seed: Seed = Run.seed
     chunk: Chunk = Run.chunk
     trust: Trust = False
-    trained: Trained = field(default_factory=Encoding)
+    trained: Trained = field(default_factory=ModelOptions)
     times: bool = False
     """also measure the processor time of each policy per action, in every seat of the same deals, in one process"""
     out: Out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from quincunx_env.core.rules import BaseRules, changed_options
-from quincunx_env.policies.encoding import Encoding
+from quincunx_env.policies.files import ModelOptions
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES, spec_of
 
@@ -31,8 +31,8 @@ Trust = Annotated[
     tyro.conf.arg(help="load models of stable-baselines3, too, which executes any code in them"),
 ]
 
-Trained = Annotated[Encoding, tyro.conf.arg(name="")]
-"""Options of the environment of models without a JSON file, without a prefix."""
+Trained = Annotated[ModelOptions, tyro.conf.arg(name="")]
+"""Options of models without a JSON file, without a prefix."""
 
 Workers = Annotated[int, tyro.conf.arg(help="number of processes")]
 

@@ -18,12 +18,14 @@ def parse(
     with requires_extra("arena", prog):
         import tyro
 
-    def main(chosen: Options) -> Options:  # tyro shows errors of a class as a box, errors of a function it leaves alone
+    # tyro shows errors of a class as a box, errors of a function it leaves alone.
+    def main(chosen: Annotated[options, tyro.conf.arg(name="")]) -> Any:  # type: ignore[valid-type]
         return chosen
 
-    main.__annotations__ = {"chosen": Annotated[options, tyro.conf.arg(name="")]}
-    main.__defaults__ = None if default is None else (default,)
+    if default is not None:
+        main.__defaults__ = (default,)
     try:
-        return tyro.cli(main, prog=prog, description=description, args=args)
+        found: Options = tyro.cli(main, prog=prog, description=description, args=args)
+        return found
     except ValueError as error:
         fail(error)

@@ -36,7 +36,7 @@ from quincunx_env.play.session import (
     seat_players,
     unregistered,
 )
-from quincunx_env.policies import Encoding, display_name, load_path
+from quincunx_env.policies import ModelOptions, display_name, load_path
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
@@ -58,7 +58,7 @@ class Arguments(GameOptions):
     trust: bool = False
     """load models of stable-baselines3, too, which executes any code in them. With --resume also let the file name any
     policies, which executes their code"""
-    trained: Trained = field(default_factory=Encoding)
+    trained: Trained = field(default_factory=ModelOptions)
     resume: Path | None = None
     """continue a game from its file"""
     out: Path = Path("runs/play")
@@ -136,7 +136,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
 def _names_game(arguments: Sequence[str]) -> bool:
     """Return whether a command line has options of a game. Then no start page is needed."""
     about_page = {"terminal", "no-terminal", "browser", "no-browser", "port", "host", "allow-host", "out"}
-    about_page |= {f"{no}{name.replace('_', '-')}" for name in ("trust", *asdict(Encoding())) for no in ("", "no-")}
+    about_page |= {f"{no}{name.replace('_', '-')}" for name in ("trust", *asdict(ModelOptions())) for no in ("", "no-")}
     flags = {argument.partition("=")[0].replace("_", "-") for argument in arguments if argument.startswith("--")}
     return bool(flags - {f"--{name}" for name in about_page})
 

@@ -19,7 +19,7 @@ from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record
 from quincunx_env.play.replay import read_games, transcript
-from quincunx_env.policies import Encoding, display_name, load_path
+from quincunx_env.policies import ModelOptions, display_name, load_path
 from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
@@ -42,7 +42,7 @@ class Arguments:
     values: Annotated[str | None, tyro.conf.arg(metavar="POLICY")] = None
     """with --html: show this agent's values of the plays"""
     trust: Trust = False
-    trained: Trained = field(default_factory=Encoding)
+    trained: Trained = field(default_factory=ModelOptions)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ from quincunx_env.arena.runner import Run
 from quincunx_env.cli.options import Chunk, Out, Seed, Trained, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
-from quincunx_env.policies import Encoding, by_display_name
+from quincunx_env.policies import ModelOptions, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -60,7 +60,7 @@ class Arguments:
     chunk: Chunk = Run.chunk
     workers: Workers = field(default_factory=cores)
     trust: Trust = False
-    trained: Trained = field(default_factory=Encoding)
+    trained: Trained = field(default_factory=ModelOptions)
     out: Out = Path("runs/benchmark")
     records: Path | None = None
     """file for the games of one policy, which the command verify replays"""

@@ -335,3 +335,6 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         if more.any():
             self.round[rows[more]] += 1
             self._begin_round(rows[more])
+
+
+SomeBatch = BaseBatch[Any, Any]  # a batch of any game; `quincunx_env.Batch` is the engine of Quincunx

@@ -1,6 +1,4 @@
-"""Encodings of observations for neural networks, and places of the sorted hand.
-
-Cards become features, numbers are scaled.
+"""Encodings of observations for neural networks: cards become features, numbers are scaled.
 
 Each `quincunx_env.core.observation.Piece` declares how its integers become inputs of a network. An `Encoder` gathers
 the pieces in one float32 vector, and restores the integers from it.
@@ -9,7 +7,7 @@ the pieces in one float32 vector, and restores the integers from it.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import compress, pairwise
+from itertools import pairwise
 from math import prod
 from operator import mul
 from struct import Struct
@@ -19,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.arrays import ONE, Bools, Ints, Words, as_bits, unpack
+from quincunx_env.core.arrays import Ints, as_bits
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.hand import HandActions, held
 from quincunx_env.utils.markdown import markdown_table
 
 Floats = npt.NDArray[np.float32]
@@ -203,98 +202,6 @@ def one_hot(size: int, names: str) -> Features:
     return Features(names, np.eye(size + 1, size, -1, np.float32))
 
 
-class HandPlaces:
-    """Places of the sorted hand, and actions that name a place.
-
-    Place k holds the card k of the hand, sorted by rank, then by id. Cards beyond the last place cannot be played until
-    cards before them have left the hand. An action is ``place * cells + cell``; announcements follow.
-
-    Args:
-        order: all cards, sorted.
-        places: number of places.
-        cells: number of plays of a card.
-        num_actions: number of joint actions: ``card * cells + cell``, then announcements.
-
-    Attributes:
-        num_actions: number of these actions.
-    """
-
-    def __init__(self, order: Sequence[int], places: int, cells: int, num_actions: int) -> None:
-        self.order, self.places, self.cells = tuple(order), places, cells
-        self._joint_plays, self._plays = len(order) * cells, places * cells
-        self.num_actions = self._plays + num_actions - self._joint_plays
-        self._by_rank = None if self.order == tuple(range(len(order))) else np.array(order)
-        # By the number of bits up to the lowest one, from 1 on; 64 where there is none.
-        self._nth = np.array([EMPTY, *order, *[EMPTY] * (64 - len(order))])
-
-    def sorted_cards(self, hand: Sequence[int]) -> list[int]:
-        """Return the cards of one hand, sorted. A hand has 1 for each card held, by id; the last ids may be absent."""
-        if self._by_rank is None:
-            return [*compress(self.order, hand)]
-        return [card for card in self.order if card < len(hand) and hand[card]]
-
-    def cards(self, hands: Words) -> Ints:
-        """Return the card at each place, int64 [n, places], of hands uint64 [n]. It is -1 at the other places."""
-        rest = hands.copy()
-        if self._by_rank is not None:
-            held = unpack(hands[:, None], len(self.order))[:, self._by_rank]
-            octets = np.packbits(np.pad(held, [(0, 0), (0, 64 - len(self.order))]), axis=1, bitorder="little")
-            rest = np.ascontiguousarray(octets).view("<u8")[:, 0].astype(np.uint64)
-        lowest = np.empty((self.places, len(hands)), np.uint8)
-        for bits in lowest:
-            fewer = rest - ONE  # wraps around for an empty rest, whose 64 bits then differ
-            np.bitwise_count(rest ^ fewer, out=bits)
-            rest &= fewer
-        return self._nth.take(lowest.T)
-
-    def mask(self, cards: Ints, cells: Bools, announcements: Bools) -> Bools:
-        """Return masks of these actions, bool [n, num_actions].
-
-        Args:
-            cards: int64 [n, places], the card at each place that may be played, or -1.
-            cells: bool [n, cells], the legal cells; every card may go into each.
-            announcements: bool [n], whether the seat may announce, if there are announcements.
-        """
-        mask = np.empty((len(cards), self.num_actions), np.bool_)
-        plays = mask[:, : self._plays].reshape(len(cards), self.places, self.cells)
-        np.logical_and((cards != EMPTY)[:, :, None], cells[:, None], out=plays)
-        mask[:, self._plays :] = announcements[:, None]
-        return mask
-
-    def to_joint(self, actions: Ints, cards: Ints) -> Ints:
-        """Convert actions to joint ones, int64 [n] -> int64 [n].
-
-        Actions out of range, or of an empty place, become -1. ``cards`` are as for `mask`.
-        """
-        known = (actions >= 0) & (actions < self.num_actions)
-        is_play = known & (actions < self._plays)
-        place = np.where(is_play, actions, 0) // self.cells
-        card = cards.reshape(-1).take(np.arange(0, cards.size, self.places) + place)
-        play = np.where(card == EMPTY, -1, actions + (card - place) * self.cells)
-        if self.num_actions == self._plays:
-            return np.where(is_play, play, -1)
-        return np.where(is_play, play, np.where(known, actions - self._plays + self._joint_plays, -1))
-
-    def from_joint(self, joint: Bools) -> tuple[Ints, Bools, Bools]:
-        """Return the arguments of `mask` for masks of joint actions, bool [n, A]."""
-        plays, announcements = np.split(joint, [self._joint_plays], axis=1)
-        plays = plays.reshape(len(joint), -1, self.cells)
-        held, cells = np.asarray(plays.any(axis=2)), np.asarray(plays.any(axis=1))
-        cards = self.cards(as_bits(np.arange(held.shape[1])[None], held))
-        return cards, cells, np.asarray(announcements.any(axis=1))
-
-    def by_card(self, scores: npt.NDArray[Any], joint: Bools) -> npt.NDArray[Any]:
-        """Convert scores of these actions, [n, num_actions], to scores of joint ones, [n, A]. Others get -inf.
-
-        ``joint`` has masks of joint actions, bool [n, A].
-        """
-        cards, *_ = self.from_joint(joint)
-        plays, others = np.split(scores, [self._plays], axis=1)
-        found = np.full((len(joint), len(self.order), self.cells), -np.inf)
-        found[_held(cards)] = plays.reshape(len(joint), -1, self.cells)[cards != EMPTY]
-        return np.concatenate([found.reshape(len(joint), -1), others], axis=1)
-
-
 class Piece(NamedTuple):
     """A named part of an observation."""
 
@@ -337,6 +244,7 @@ class Encoder(_Uncached):
     Args:
         pieces: the pieces in order.
         places: the places of the hand, to encode pieces place by place; None encodes them card by card.
+        shown: returns the cards whose values stand at the places, [n, P], from the cards held there and the pieces.
 
     Attributes:
         slices: slice of each part in the vector, by name. A part is a piece, or ``rest``: by place, the cards of the
@@ -344,8 +252,13 @@ class Encoder(_Uncached):
         size: length of the vector.
     """
 
-    def __init__(self, pieces: Sequence[Piece], places: HandPlaces | None) -> None:
-        self.pieces, self.places = pieces, places
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        places: HandActions | None = None,
+        shown: Callable[[Ints, Mapping[str, Values]], Ints] | None = None,
+    ) -> None:
+        self.pieces, self.places, self.shown = pieces, places, shown
         self.parts = list[Part]()
         for piece in pieces:
             limits = piece.limits
@@ -373,7 +286,7 @@ class Encoder(_Uncached):
         if self.places:
             hands = values["hand"]
             cards = self.places.cards(as_bits(np.arange(hands.shape[1])[None], hands != 0))
-            shown = with_pending(cards, values)
+            shown = self.shown(cards, values) if self.shown else cards
             placed = {piece.name: take_cards(values[piece.name], shown) for piece in self._placed}
             values |= placed | {"hand": cards, "rest": without(hands, cards)}
         return self.encode_parts(values).reshape(*lead, self.size)
@@ -406,12 +319,12 @@ class Encoder(_Uncached):
         }
         if self.places:
             cards = values["hand"]
-            shown = with_pending(cards, values)
+            shown = self.shown(cards, values) if self.shown else cards
             values["hand"] = values["rest"]
-            values["hand"][_held(cards)] = 1
+            values["hand"][held(cards)] = 1
             for piece in self._placed:
                 placed, values[piece.name] = values[piece.name], np.zeros((len(rows), *piece.shape), np.int64)
-                values[piece.name][_held(shown)] = placed[(shown != EMPTY).nonzero()]
+                values[piece.name][held(shown)] = placed[(shown != EMPTY).nonzero()]
         return {name: values[name].reshape(*lead, *shape).astype(dtype) for name, shape, dtype, *_ in self.pieces}
 
     @property
@@ -434,25 +347,11 @@ def print_ranges(limits: npt.NDArray[Any], spec: str = "") -> str:
     return ", ".join(dict.fromkeys(f"{low:{spec}} ... {high:{spec}}" for low, high in limits.reshape(2, -1).T))
 
 
-def with_pending(cards: Ints, values: Mapping[str, npt.NDArray[Any]]) -> Ints:
-    """Put a pending card at the first place. It is in no hand, and alone has a preview."""
-    if "pending" not in values:
-        return cards
-    pending = values["pending"][:, 0]
-    return np.column_stack([np.where(pending == EMPTY, cards[:, 0], pending), cards[:, 1:]])
-
-
 def without(hands: Values, cards: Ints) -> Values:
-    """Return hands [n, K] without these cards, [n, places]: the cards beyond the last place."""
+    """Return hands [n, K] without these cards, [n, P]: the cards beyond the last place."""
     rest = hands.copy()
-    rest[_held(cards)] = 0
+    rest[held(cards)] = 0
     return rest
-
-
-def _held(cards: Ints) -> tuple[Ints, Ints]:
-    """Return rows and cards of the places that hold one."""
-    rows, places = (cards != EMPTY).nonzero()
-    return rows, cards[rows, places]
 
 
 def take_cards(values: npt.NDArray[Any], cards: Ints) -> npt.NDArray[Any]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import compress
 from math import isqrt
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import AnyDeal, Domain, check_deals
@@ -68,6 +68,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     Attributes:
         round: number of the round, from 0.
         board: card id or `EMPTY` by cell; there may be an extra entry that stands for every place off the grid.
+        legal: 1 for each cell in which a card may be played.
         hands: for each seat, by card id: 1 if held.
         ply: cards played in this round.
         scores: points of each seat in this round.
@@ -86,6 +87,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     deals: tuple[AnyDeal, ...]
     round: int
     board: Any
+    legal: bytes | bytearray
     hands: list[bytearray]
     ply: int
     scores: list[int]
@@ -142,6 +144,11 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         """Return the legal actions of the seat to move, ascending. There are none when the game is over."""
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
+
+    @property
+    def decision(self) -> Literal["play", "announce"]:
+        """What the seat to move decides: a play, or with Simpleton the announcement of its points."""
+        return "play"
 
     @property
     def first(self) -> int:

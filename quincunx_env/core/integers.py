@@ -1,4 +1,4 @@
-"""Checks of integers (seats, cards, cells, actions, rows, seeds). Options of NumPy's types."""
+"""Checks of integers (seats, cards, cells, actions, rows, seeds) and of options; values of NumPy's types."""
 
 from operator import index
 from typing import Any
@@ -36,6 +36,17 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
     if not least <= number <= most:
         raise ValueError(f"{name} must be an integer from {least} to {_written(most)}, got {value!r:.100}")
     return number
+
+
+def check_option(name: str, value: Any, *allowed: Any) -> None:
+    """Check that the value of an option is allowed.
+
+    Raises:
+        ValueError: naming the option and its allowed values.
+    """
+    # True and 1.0 are equal to 1, but no number of a seat.
+    if not any(type(value) is type(each) and value == each for each in allowed):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:

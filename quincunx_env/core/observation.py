@@ -18,16 +18,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints, unpack
 from quincunx_env.core.batch import BaseBatch
-from quincunx_env.core.encoding import Encoder, HandPlaces, Piece, Scaled, print_ranges
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.encoding import Encoder, Piece, Scaled, print_ranges, without
 from quincunx_env.core.game import AnyGame, AnyRules
+from quincunx_env.core.hand import HandActions, JointActions, Mask
 from quincunx_env.utils.markdown import markdown_table
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
 Vector = npt.NDArray[np.float32]
 Observation = Pieces | Vector
-Mask = npt.NDArray[np.int8]
 Count = tuple[str, int, int]
 """Meaning, lowest and highest value of one of the counts."""
 
@@ -61,7 +62,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     Attributes:
         pieces: the parts of an observation, in order.
         counts: meaning and range of each entry of the piece ``counts``, by name.
-        num_actions: A; actions are the integers from 0 to A - 1.
+        num_cards: length of the piece ``hand``.
+        joint: the joint actions.
+        num_actions: A; joint actions are the integers from 0 to A - 1.
     """
 
     def __init__(self, rules: AnyRules, preview: bool = False) -> None:
@@ -69,12 +72,14 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             raise ValueError(f"preview must be True or False, got {preview!r}")
         self.rules = rules
         self.preview = preview
-        self.num_actions = rules.num_actions
+        self.joint = self._joint_actions()
+        self.num_actions = self.joint.num_actions
         self.counts = self._counts()
         _, low, high = zip(*self.counts.values(), strict=True)
         units = Scaled([min(end, COUNT_UNIT) for end in high])
         counts = Piece("counts", (len(self.counts),), np.int16, low, high, "see below", units)
         self.pieces = tuple(counts if piece is None else piece for piece in self._layout())
+        self.num_cards = next(piece.size for piece in self.pieces if piece.name == "hand")
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
 
@@ -92,37 +97,26 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @cached_property
     @abstractmethod
-    def places(self) -> HandPlaces:
-        """The places of the sorted hand."""
+    def places(self) -> HandActions:
+        """The places of the sorted hand, and the actions that name one."""
 
     @abstractmethod
-    def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
-        """Return a seat's observation of one game, as pieces in order. The arrays are new."""
-
-    @abstractmethod
-    def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, as pieces [B, ...].
+    def values(self, game: AnyGame, seat: int, shown: list[int] | None) -> dict[str, Any]:
+        """Return the integers of all pieces of one game but the hand, by name.
 
         Args:
-            batch: the games.
-            seats: int64 [B], the observing seats; the seats to move by default.
-            copy: False returns views of the batch where possible; they change with its next step.
+            game: the game.
+            seat: the observing seat.
+            shown: the cards at the places of the hand, whose values by card to return, -1 at an empty one; None returns
+                the values of all cards.
+
+        Returns:
+            New buffers or arrays of the pieces' dtypes.
         """
 
     @abstractmethod
-    def parts(self, game: AnyGame, seat: int, by_place: bool) -> dict[str, Any]:
-        """Return the parts of a seat's vector of one game, by name.
-
-        They are sequences or arrays of integers; see `Encoder.encode_row`.
-        """
-
-    @abstractmethod
-    def parts_batch(self, batch: AnyBatch, seats: Ints) -> Pieces:
-        """Return the parts of one seat's vectors by place, [B, ...]; see `Encoder.encode_parts`."""
-
-    @abstractmethod
-    def mask(self, game: AnyGame) -> Mask:
-        """Return legal actions of the seat to move, int8 [A], 1 = legal. All are 0 when the game is over."""
+    def values_batch(self, batch: AnyBatch, seats: Ints, shown: Ints | None) -> Pieces:
+        """Do `values` for one seat of each game: arrays [B, ...], or views of the batch. ``shown`` is int64 [B, P]."""
 
     @abstractmethod
     def hidden(self, pieces: Pieces) -> Hidden:
@@ -184,7 +178,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @cached_property
     def _encoders(self) -> tuple[Encoder, Encoder]:
-        return Encoder(self.pieces, None), Encoder(self.pieces, self.places)
+        return Encoder(self.pieces), Encoder(self.pieces, self.places, self.shown)
 
     @cached_property
     def _space(self) -> spaces.Dict:
@@ -202,71 +196,84 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
                     rows.append((f"`counts[{index}]`", name, meaning, f"{low} ... {high}"))
         return markdown_table(("piece", "shape, dtype", "meaning", "range"), rows)
 
+    # --- Observations ------------------------------------------------------------------------------------------------
+
+    def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
+        """Return a seat's observation of one game, as pieces in order. The arrays are new."""
+        values = self.parts(game, seat, by_place=False)
+        return {
+            name: np.frombuffer(value, dtype) if type(value := values[name]) is not np.ndarray else value
+            for name, dtype in self._dtypes
+        }
+
+    @cached_property
+    def _dtypes(self) -> list[tuple[str, type[np.integer[Any]]]]:
+        return [(piece.name, piece.dtype) for piece in self.pieces]
+
+    def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
+        """Return observations of one seat of each game, as pieces [B, ...].
+
+        Args:
+            batch: the games.
+            seats: int64 [B], the observing seats; the seats to move by default.
+            copy: False returns views of the batch where possible; they change with its next step.
+        """
+        values = self.parts_batch(batch, seats, by_place=False)
+        own = vars(batch) if copy else {}  # views of the batch have the names of its arrays
+        pieces: Pieces = {}
+        for name, _ in self._dtypes:
+            pieces[name] = values[name].copy() if name in own else values[name]
+        return pieces
+
+    def parts(self, game: AnyGame, seat: int, by_place: bool) -> dict[str, Any]:
+        """Return the parts of a seat's vector of one game, by name; see `Encoder.encode_row`."""
+        hand = game.hands[seat]
+        if not by_place:
+            values = self.values(game, seat, None)
+            values["hand"] = np.frombuffer(hand.ljust(self.num_cards, b"\0"), np.int8)  # a copy
+            return values
+        places = self.places
+        cards = places.sorted_cards(hand)
+        rest, most = bytearray(self.num_cards), places.places
+        for card in cards[most:]:
+            rest[card] = 1
+        shown = [*cards[:most], *[EMPTY] * (most - len(cards))]
+        return self.values(game, seat, shown) | {"hand": shown, "rest": np.frombuffer(rest, np.int8)}
+
+    def parts_batch(self, batch: AnyBatch, seats: Ints | None, by_place: bool) -> Pieces:
+        """Return the parts of one seat's vectors, [B, ...]; see `observe_batch` and `Encoder.encode_parts`."""
+        seats = batch.mover if seats is None else seats
+        hands = batch.hands.reshape(-1).take(batch._all * self.rules.num_players + seats)
+        if not by_place:
+            values = self.values_batch(batch, seats, None)
+            values["hand"] = unpack(hands[:, None], self.num_cards).view(np.int8)
+            return values
+        cards = self.places.cards(hands)
+        rest = np.zeros((len(hands), self.num_cards), np.int8)
+        if len(long := np.flatnonzero(np.bitwise_count(hands) > self.places.places)):
+            rest[long] = without(unpack(hands[long, None], self.num_cards).view(np.int8), cards[long])
+        return self.values_batch(batch, seats, cards) | {"hand": cards, "rest": rest}
+
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
+    def _joint_actions(self) -> JointActions:
+        return JointActions(self.rules, self.rules.num_cells)
+
+    def mask(self, game: AnyGame) -> Mask:
+        """Return legal joint actions of the seat to move, int8 [A], 1 = legal. All are 0 when the game is over."""
+        return self.joint.mask(game)
+
     def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:
-        """Return legal actions of the seats to move, bool [B, A]. See `BaseBatch.mask`."""
-        return batch._mask(out)
+        """Return legal joint actions of the seats to move, bool [B, A]. ``out`` may be overwritten and returned."""
+        return self.joint.masks(batch, out)
 
-    def cell_mask(self, batch: AnyBatch) -> Bools:
-        """Return the legal cells of each game, bool [B, cells]. Every legal card may go into each."""
-        cells: Bools = batch.cell_mask
-        return cells
-
-    # --- Actions by place of the hand --------------------------------------------------------------------------------
-
-    @abstractmethod
-    def legal_cells(self, game: AnyGame) -> bytes:
-        """Return 1 for each legal cell; no bytes if there is none."""
-
-    def announcing(self, game: AnyGame) -> bool:
-        """Return whether an announcement is due."""
-        return False
-
-    def place_mask(self, game: AnyGame) -> Mask:
-        """Return legal actions by place of the hand, int8 [places.num_actions]; see `HandPlaces`."""
-        places = self.places
-        mask, plays = bytearray(places.num_actions), places.places * places.cells
-        if self.announcing(game):
-            mask[plays:] = bytes([1]) * (places.num_actions - plays)
-        elif cells := self.legal_cells(game):
-            held = game.hands[game.mover].count(1)
-            mask[: min(held * places.cells, plays)] = cells * min(held, places.places)
-        return np.frombuffer(mask, np.int8)
-
-    def joint_action(self, game: AnyGame, action: int) -> int:
-        """Convert an action by place to a joint one. An empty place gives -1."""
-        places = self.places
-        place, cell = divmod(action, places.cells)
-        if place >= places.places:
-            return action - places.places * places.cells + len(places.order) * places.cells
-        cards = places.sorted_cards(game.hands[game.mover]) if self.legal_cells(game) else ()
-        return cards[place] * places.cells + cell if place < len(cards) else -1
-
-    def place_masks(self, batch: AnyBatch) -> Bools:
-        """Return legal actions by place of the hand, bool [B, places.num_actions]; see `HandPlaces`."""
-        cards = self.places.cards(batch._legal_hands())
-        return self.places.mask(cards, self.cell_mask(batch), batch.announcing)
-
-    def joint_actions(self, batch: AnyBatch, actions: Ints) -> Ints:
-        """Convert actions by place to joint ones, int64 [B] -> int64 [B]; see `HandPlaces.to_joint`."""
-        return self.places.to_joint(actions, self.places.cards(batch._legal_hands()))
-
-    def to_engine(self, actions: Ints) -> Ints:
-        """Convert actions to the engines', int64 [n] -> int64 [n]. Actions that the engines do not have become -1."""
-        return actions
+    def shown(self, cards: Ints, pieces: Mapping[str, npt.NDArray[Any]]) -> Ints:
+        """Return the cards whose values stand at the places, [n, P], from the cards held there and the pieces."""
+        return cards
 
     def pad(self, pieces: Pieces) -> Pieces:
         """Return this observer's pieces, [n, ...], from pieces with the preview."""
         return {piece.name: pieces[piece.name] for piece in self.pieces}
-
-    def pad_mask(self, mask: Bools) -> Bools:
-        """Return masks of this observer's actions, bool [n, A], from the engines' masks."""
-        return mask
-
-    def unpad(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return values of the engines' actions from values of this observer's actions."""
-        return values
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
@@ -276,10 +283,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def vector_batch(self, batch: AnyBatch, seats: Ints | None, by_place: bool) -> Vector:
         """Return vectors of one seat of each game, float32 [B, size]; see `observe_batch`."""
-        encoder = self._encoders[by_place]
-        if not by_place:
-            return encoder.encode(self.observe_batch(batch, seats, copy=False))
-        return encoder.encode_parts(self.parts_batch(batch, batch.mover if seats is None else seats))
+        return self._encoders[by_place].encode_parts(self.parts_batch(batch, seats, by_place))
 
     def to_unpadded(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
         """Return the observer without padding, and its pieces of this observation. A mask is left out.
@@ -309,12 +313,6 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
                 pieces = encoder.decode(vector)
                 return pieces if (encoder.encode(pieces) == vector).all() else {}
         return {}
-
-
-def with_mask(observation: Observation, mask: Mask) -> dict[str, Any]:
-    """Return an observation, pieces or a vector, with its mask."""
-    pieces: dict[str, Any] = observation if isinstance(observation, dict) else {"observation": observation}
-    return pieces | {"action_mask": mask}
 
 
 def without_mask(observation: Mapping[str, Any] | npt.NDArray[Any]) -> Any:

@@ -7,11 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 
 
-class NotFiniteError(ValueError):
+class PolicyError(ValueError):
+    """A policy that cannot choose; the message says why."""
+
+
+class NotFiniteError(PolicyError):
     """A policy that computes NaN or infinite numbers for legal actions. It has no choice then."""
 
 
@@ -69,6 +74,34 @@ class PolicyFactory(Protocol):
 
 Agent = Policy | PolicyFactory
 """A policy, or a factory of policies."""
+
+
+def choose(
+    policy: Any, observation: Any, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Return the actions that a policy chooses in n positions, int64 [n].
+
+    Raises:
+        IllegalAction: if they are not one integer for each position.
+        PolicyError: if the policy takes the dictionary of pieces for an array.
+    """
+    try:
+        actions = np.asarray(policy(observation, mask, rng))
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if not isinstance(observation, dict) or not any(sign in str(error) for sign in _NOT_AN_ARRAY):
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        raise PolicyError(
+            f"it cannot read the pieces of an observation ({reason}): if it reads a vector, wrap it as "
+            "quincunx_env.policies.EncodedPolicy(policy, observation='vector'), or add --observation vector"
+        ) from error
+    if actions.shape != (len(mask),) or actions.dtype.kind not in "iu":
+        raise IllegalAction(f"{len(mask)} integer actions are needed, got {actions.dtype} of shape {actions.shape}")
+    return actions.astype(np.int64, copy=False)
+
+
+_NOT_AN_ARRAY = ("dict", "slice", "unhashable", "(has 0, gufunc core")
+"""Words of errors that Python, NumPy and PyTorch raise for a dictionary in place of an array."""
 
 
 def definition(policy: Agent) -> str:

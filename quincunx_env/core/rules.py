@@ -1,6 +1,6 @@
 """The interface of a game's rules for engines and environments."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, ClassVar, Protocol
 
@@ -72,67 +72,6 @@ class BaseRules(Protocol):
 
 RulesLike = BaseRules | Mapping[str, Any]
 """Rules of a game, or a mapping of their fields."""
-
-
-class SeveralRules(tuple[Any, ...]):
-    """Different rules, from which each game draws its own."""
-
-    @property
-    def num_players(self) -> int:
-        """Most seats at a table."""
-        return max(int(rules.num_players) for rules in self)
-
-    def choose(self, chosen: Any) -> Any:
-        """Return the rules that ``chosen`` names.
-
-        Args:
-            chosen: their index, the rules, or a mapping of their fields.
-
-        Raises:
-            ValueError: if there are no such rules.
-        """
-        wanted = as_plain(chosen)
-        for index, rules in enumerate(self):
-            if any(type(wanted) is type(name) and wanted == name for name in (index, rules, asdict(rules))):
-                return rules
-        raise ValueError(f"make the environment with these rules, too, to choose them here: {chosen!r}")
-
-    def check_deals(self, deals: Any, chosen: Any) -> None:
-        """Check that given deals come with their rules.
-
-        Raises:
-            ValueError: if they do not.
-        """
-        if deals is not None and chosen is None:
-            raise ValueError("a deal needs its rules where games have several: choose them, too, as rules")
-
-
-def one_or_several(choose: Callable[[Any, Mapping[str, Any]], Any], rules: Any, options: Mapping[str, Any]) -> Any:
-    """Return rules by ``choose``, or `SeveralRules` from a list of rules.
-
-    Args:
-        choose: takes rules and single options, see `choose_rules`.
-        rules: rules, a mapping of their fields, a list or tuple of these, or None.
-        options: single options by name.
-
-    Raises:
-        ValueError: if the sequence is empty or has the same rules twice, or from ``choose``.
-    """
-    if not isinstance(rules, list | tuple):
-        return choose(rules, options)
-    return several_rules(choose(each, options) for each in rules)
-
-
-def several_rules(rules: Iterable[BaseRules]) -> SeveralRules:
-    """Return rules together.
-
-    Raises:
-        ValueError: if there are none, or the same ones twice.
-    """
-    several = SeveralRules(rules)
-    if not several or len(set(several)) < len(several):
-        raise ValueError(f"a sequence of rules must have at least one, each once, got {[*several]!r:.200}")
-    return several
 
 
 def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:

@@ -1,6 +1,5 @@
 """Games for several players as a PettingZoo AEC environment."""
 
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,14 +11,16 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from quincunx_env.codec import Codec
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.game import IllegalAction, SomeGame
-from quincunx_env.core.observation import Mask, Vector
-from quincunx_env.core.rules import BaseRules, RulesLike, SeveralRules, one_or_several
-from quincunx_env.envs.codec import make_codecs, one_rules
+from quincunx_env.core.hand import Mask
+from quincunx_env.core.integers import check_option
+from quincunx_env.core.observation import Vector
+from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.one_game import OneGame, check_snapshot
-from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
+from quincunx_env.envs.options import check_finite, options_of, reset_options, with_options
 from quincunx_env.envs.renderer import METADATA, Renderer
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
@@ -69,14 +70,14 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
     Args:
         name: entry of ``metadata``.
         rules: rules of the game; `quincunx_env.quincunx_v0` and `quincunx_env.spiral_v0` also take a mapping of their
-            fields, a list of one of these, or single options. Observations and actions of a list have the same shape
-            under all rules (`quincunx_env.quincunx.padded`).
+            fields, or single options.
         reward: ``"outcome"``, ``"margin"`` or ``"points"``.
-        observation: ``"vector"``, as PettingZoo's libraries need.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         mask_in: ``"obs"`` or ``"info"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
+        padded: observations and actions have the same shape under all rules of the game
+            (`quincunx_env.quincunx.padded`).
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"next"``: the legal action
             with the next higher number is played, from 0 on after the last.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
@@ -93,27 +94,27 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
     def __init__(
         self,
         name: str,
-        rules: BaseRules | SeveralRules,
+        rules: BaseRules,
         *,
         reward: Literal["outcome", "margin", "points"] = "outcome",
-        observation: Literal["vector"] = "vector",
         actions: Literal["joint", "hand"] = "joint",
         mask_in: Literal["obs", "info"] = "obs",
         preview: bool = False,
+        padded: bool = False,
         illegal: Literal["raise", "next"] = "raise",
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
         check_option("reward", reward, *REWARDS)
-        check_option("observation", observation, "vector")
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
         # The manual of a language model is the docstring of the environment's module: it has the rules of the game.
         self.__module__ = f"quincunx_env.{name}"
-        encoding: dict[str, Any] = {"preview": preview, "actions": actions, "mask_in": mask_in, "illegal": illegal}
-        [self.codec] = make_codecs(rules, observation=observation, **encoding)
+        check_option("illegal", illegal, "raise", "next")
+        encoding: Any = {"preview": preview, "actions": actions, "mask_in": mask_in, "padded": padded}
+        self.codec, self.illegal = Codec(rules, observation="vector", **encoding), illegal
         self.observer = self.codec.observer
-        self.rules = rules = self.observer.rules
+        self.rules = rules
         self.reward = reward
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, name)
@@ -130,11 +131,10 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         # The spiral game has no pile; the bound of the count is the length of the longest one.
         _, _, self._pile_size = self.observer.counts.get("pile", ("", 0, 0))
         self._board = self.observer.pieces[0].encoding
-        self._encoder = self.observer.encoder(self.codec.by_place)
         self.state_space = self._state_space()
 
     def _state_space(self) -> spaces.Box:
-        seen = self._encoder.space()
+        seen = self.codec.encoder.space()
         pile = self._board.limits(np.full((2, self._pile_size), [[EMPTY], [self.rules.num_cards - 1]]))
         low, high = np.concatenate([*[[seen.low, seen.high]] * len(self.possible_agents), pile], axis=1)
         return spaces.Box(low, high, dtype=np.float32)
@@ -185,17 +185,17 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
         self.agent_selection = self.possible_agents[self._game.mover]
-        self._update_infos()
+        self._update_infos(self._game)
         self._renderer.moved(self._game)
 
-    def _update_infos(self) -> None:
+    def _update_infos(self, game: SomeGame) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         if not self.codec.mask_in_obs:
             for agent, info in self.infos.items():
-                info["action_mask"] = self._mask(agent)
-        if self.game.over:
+                info["action_mask"] = self._mask(game, self._seats[agent])
+        if game.over:
             for agent, info in self.infos.items():
-                info["score"] = self.game.totals[self._seats[agent]]
+                info["score"] = game.totals[self._seats[agent]]
                 info["seed"], info["game"] = self._deals.name
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -226,22 +226,23 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
             self._was_dead_step(action)
             return
         try:
-            rewards = self._rewards(game.step(self.codec.decode_action(action, game)))
+            gains = game.step(self.codec.decode_action(action, game, self.illegal))
         except IllegalAction as error:
             raise self.codec.with_remedy(error) from None
         self._cumulative_rewards[agent] = 0.0
-        for other, reward in zip(self.possible_agents, rewards, strict=True):
+        for other, reward in zip(self.possible_agents, self._rewards(game, gains), strict=True):
             self.rewards[other] = reward
             self._cumulative_rewards[other] += reward
         self.agent_selection = self.possible_agents[game.mover]
-        self._update_infos()
+        self._update_infos(game)
         if game.over:
             self.terminations = dict.fromkeys(self.agents, True)
-        self._renderer.moved(game)
+        if self.render_mode:
+            self._renderer.moved(game)
 
-    def _rewards(self, gains: list[int]) -> list[float]:
+    def _rewards(self, game: SomeGame, gains: list[int]) -> list[float]:
         if self.reward == "outcome":
-            return [float(share) for share in outcome(self.game.totals)] if self.game.over else [0.0] * len(gains)
+            return [float(share) for share in outcome(game.totals)] if game.over else [0.0] * len(gains)
         return margin(gains) if self.reward == "margin" else [float(gain) for gain in gains]
 
     def observe(self, agent: str) -> Any:
@@ -253,8 +254,9 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
             ValueError: if there is no such agent.
             ResetNeeded: before the first reset.
         """
-        vector = self.codec.observe(self.game, self._seats[self._checked(agent)])
-        return self.codec.with_mask(vector, self._mask(agent)) if self.codec.mask_in_obs else vector
+        game, seat = self.game, self._seats[agent if agent in self.agents else self._checked(agent)]
+        vector = self.codec.of_game(game, seat)
+        return self.codec.with_mask(vector, self._mask(game, seat)) if self.codec.mask_in_obs else vector
 
     def state(self) -> Vector:
         """Return the complete state of the round, hidden cards included.
@@ -267,15 +269,12 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         """
         game, cards = self.game, list(getattr(self.game, "pile", ()))
         pile = self._board.row(cards + [EMPTY] * (self._pile_size - len(cards)))
-        seen: list[Any] = [self.codec.observe(game, seat) for seat in self._seats.values()]
+        seen: list[Any] = [self.codec.of_game(game, seat) for seat in self._seats.values()]
         state: Vector = np.concatenate([*seen, np.frombuffer(pile, np.float32)])
         return state
 
-    def _mask(self, agent: str) -> Mask:
-        game = self.game
-        if self._seats[agent] != game.mover:
-            return np.zeros(self.codec.num_actions, np.int8)
-        return self.codec.mask(game)
+    def _mask(self, game: SomeGame, seat: int) -> Mask:
+        return self.codec.mask(game) if seat == game.mover else np.zeros(self.codec.num_actions, np.int8)
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of everything that changes, for `set_state`."""
@@ -298,7 +297,7 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         self._game = state["game"].copy()
         self.terminations = dict.fromkeys(self.agents, self.game.over)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._update_infos()
+        self._update_infos(self._game)
 
     def _check_agents(self, state: dict[str, Any]) -> None:
         over, agents, seats = state["game"].over, state["agents"], self.possible_agents
@@ -328,7 +327,7 @@ OPTIONS = options_of(CardGameAEC, without=("name", "rules"))
 """Keyword parameters of `CardGameAEC`, without the rules, which differ from game to game."""
 
 
-def make_aec(game: str, rules: RulesLike | Sequence[RulesLike] | None, options: dict[str, Any]) -> CardGameAEC:
+def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> CardGameAEC:
     """Make a `CardGameAEC` from its own options and its rules' options.
 
     Args:
@@ -340,8 +339,7 @@ def make_aec(game: str, rules: RulesLike | Sequence[RulesLike] | None, options: 
         ValueError: naming an option and its allowed values.
     """
     own = {option.name: options.pop(option.name) for option in OPTIONS if option.name in options}
-    chosen = one_or_several(lambda one, single: make_rules(game, one, **single), rules, options)
-    return CardGameAEC(f"{game}_v0", one_rules(chosen), **own)
+    return CardGameAEC(f"{game}_v0", make_rules(game, rules, **options), **own)
 
 
 PARALLEL: dict[str, Any] = {"mask_in": "info", "illegal": "next"}

@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
+from quincunx_env.codec import Codec
 from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.batch import SomeBatch
 from quincunx_env.core.deal import BaseDeal
+from quincunx_env.core.integers import check_option
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.rules import RulesLike, one_or_several
-from quincunx_env.envs.codec import Batch, make_codecs, one_rules
-from quincunx_env.envs.options import check_option, with_options
+from quincunx_env.core.rules import RulesLike
+from quincunx_env.envs.options import with_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.registry import make_rules
 
@@ -87,12 +89,13 @@ class BatchedGames:
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
+        padded: observations and actions have the same shape under all rules of the game
+            (`quincunx_env.quincunx.padded`).
         autoreset: deal the next game when one has ended; otherwise the row waits for `reset`.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
-            fields; or a list of one: then observations and actions have the same shape under all rules
-            (`quincunx_env.quincunx.padded`).
+            fields.
     """
 
     @with_options(of_game=True)
@@ -101,20 +104,21 @@ class BatchedGames:
         num_games: int,
         game: str = "quincunx",
         *,
-        rules: RulesLike | Sequence[RulesLike] | None = None,
+        rules: RulesLike | None = None,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["vector", "pieces"] = "vector",
         actions: Literal["joint", "hand"] = "joint",
         preview: bool = False,
+        padded: bool = False,
         autoreset: bool = True,
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
         check_option("autoreset", autoreset, False, True)
-        chosen = one_rules(one_or_several(lambda one, single: make_rules(game, one, **single), rules, options))
-        [self.codec] = make_codecs(chosen, observation=observation, preview=preview, actions=actions)
+        encoding: Any = {"observation": observation, "preview": preview, "actions": actions, "padded": padded}
+        self.codec = Codec(make_rules(game, rules, **options), **encoding)
         self.observer = self.codec.observer
-        self.batch: Batch = self.observer.make_batch(num_games)
+        self.batch: SomeBatch = self.observer.make_batch(num_games)
         self.rules = self.batch.rules
         self.reward = reward
         self.autoreset = autoreset
@@ -136,8 +140,8 @@ class BatchedGames:
 
     def position(self) -> Position:
         """Return the current positions (new arrays)."""
-        observation = self.codec.observe_batch(self.batch)
-        return Position(observation, self.codec.mask_batch(self.batch), self.batch.mover.copy())
+        observation = self.codec.of_batch(self.batch)
+        return Position(observation, self.codec.masks(self.batch), self.batch.mover.copy())
 
     def step(self, actions: npt.ArrayLike) -> StepResult:
         """Take one action in each game.

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed, draw
+from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import SomeGame
-from quincunx_env.core.rules import BaseRules, SeveralRules
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.generator import drawn_seed
 from quincunx_env.registry import spec_of
 
@@ -56,11 +54,11 @@ class DealSequence:
     resets: int = -1
     given: bool = False
 
-    def deal(self, rules: Any, seed: int | None, given: SomeGame | None) -> Any:
+    def deal(self, rules: BaseRules, seed: int | None, given: SomeGame | None) -> Any:
         """Return the next game.
 
         Args:
-            rules: rules of the game, or several, from which it draws its own.
+            rules: rules of the game.
             seed: starts a new sequence; None continues the current one, or starts one with a random seed.
             given: the game to play instead, see `given_game`.
 
@@ -73,8 +71,6 @@ class DealSequence:
             self.seed = drawn_seed()
         self.resets += 1
         self.given = given is not None
-        if isinstance(rules, SeveralRules):
-            rules = rules[draw(len(rules), np.array([self.seed]), np.array([self.resets])).item()]
         return given or spec_of(rules).Game.from_seed(rules, self.seed, self.resets)
 
     @property

@@ -8,17 +8,17 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
+from quincunx_env.codec import Codec
 from quincunx_env.core.arrays import Bools, Frame
 from quincunx_env.core.batch_state import check_limits, state_arrays
 from quincunx_env.core.deal import MAX_SEED, check_deals, check_seed
 from quincunx_env.core.game import IllegalAction, SomeGame
-from quincunx_env.core.integers import check_integer
+from quincunx_env.core.integers import check_integer, check_option
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.rules import BaseRules, SeveralRules
-from quincunx_env.envs.codec import Info, make_codecs
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.deals import DealSequence, given_game
 from quincunx_env.envs.generator import GymnasiumEnv, set_generator
-from quincunx_env.envs.options import check_finite, check_option, reset_options
+from quincunx_env.envs.options import Info, check_finite, reset_options
 from quincunx_env.envs.renderer import METADATA, Renderer
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.notebook import shown_as
@@ -69,9 +69,9 @@ class OneGame(Generic[AnyGame]):
 
 
 class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `GymnasiumEnv` before the one of ``Env``
-    """A Gymnasium environment of one game, with one or several rules.
+    """A Gymnasium environment of one game.
 
-    Subclasses call ``_set_up`` first, and ``_take`` each game that ``_next_game`` returns.
+    Subclasses call ``_set_up`` first, and keep each game that ``_next_game`` returns as ``_game``.
     """
 
     metadata: dict[str, Any]
@@ -80,17 +80,14 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
     seat: int = 0
     """Seat of the agent."""
 
-    def _set_up(self, rules: BaseRules | SeveralRules, render_mode: str | None, **encoding: Any) -> None:
-        """Set the attributes that follow from rules, ``render_mode`` and codec."""
+    def _set_up(self, codec: Codec, illegal: str, render_mode: str | None) -> None:
+        """Set the attributes that follow from codec, ``illegal`` and ``render_mode``."""
+        check_option("illegal", illegal, "raise", "next")
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
-        self.rules: Any = rules
-        self._each: Any = rules if isinstance(rules, SeveralRules) else (rules,)
-        self._codecs = make_codecs(rules, **encoding)
-        self.codec = self._codecs[0]
-        """Codec of the current game. With several rules all codecs have the same spaces."""
-        self.observer = self.codec.observer
-        self.observation_space = self.codec.observation_space()
-        self.action_space = self.codec.action_space()
+        self.codec, self.observer, self.illegal = codec, codec.observer, illegal
+        self.rules: Any = codec.rules
+        self.observation_space = codec.observation_space()
+        self.action_space = codec.action_space()
         self.metadata = dict(self.metadata)  # Gymnasium's vector environments before 1.4 write into it
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, "Quincunx")
@@ -103,25 +100,9 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
         Raises:
             ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
         """
-        rules = self.rules
-        chosen = reset_options(options, "deal", *(["rules"] if isinstance(rules, SeveralRules) else []))
-        if isinstance(rules, SeveralRules):
-            rules.check_deals(chosen.get("deal"), chosen.get("rules"))
-            rules = rules if chosen.get("rules") is None else rules.choose(chosen["rules"])
-        given = given_game(rules, chosen.get("deal"))
+        given = given_game(self.rules, reset_options(options, "deal").get("deal"))
         seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
-        return self._deals.deal(rules, seed, given), seed
-
-    def _take(self, game: AnyGame) -> None:
-        """Go on with a game, dealt or restored."""
-        self._game = game
-        self.codec = self._codecs[self._index]
-
-    @property
-    def _index(self) -> int:
-        """Index of the rules of the game."""
-        index: int = self._each.index(self.game.rules)
-        return index
+        return self._deals.deal(self.rules, seed, given), seed
 
     def _play(self, game: AnyGame, action: Any) -> list[int]:
         """Take an action of the agent in the game; return all gains.
@@ -133,7 +114,7 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
         if game.over:
             raise ResetNeeded("the game is over: call reset() before the next step()")
         try:
-            return game.step(self.codec.decode_action(action, game))
+            return game.step(self.codec.decode_action(action, game, self.illegal))
         except IllegalAction as error:
             raise self.codec.with_remedy(error) from None
 
@@ -150,9 +131,7 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
         mask = codec.mask(game)
         if not codec.mask_in_obs:
             info["action_mask"] = mask
-        if isinstance(self.rules, SeveralRules):
-            info["rules"] = self._index
-        return codec.with_mask(codec.observe(game, self.seat), mask), info
+        return codec.with_mask(codec.of_game(game, self.seat), mask), info
 
     def action_masks(self) -> Bools:
         """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
@@ -183,10 +162,10 @@ class GymnasiumGame(GymnasiumEnv, OneGame[AnyGame]):  # the generator of `Gymnas
         set_generator(self.np_random, state["np_random"])
         self._np_random_seed = seed
         self._deals, self._value = replace(state["deals"]), state["value"]
-        self._take(state["game"].copy())
+        self._game = state["game"].copy()
 
 
-def check_snapshot(state: Any, rules: BaseRules | SeveralRules, *names: str) -> None:
+def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
     """Check the entries, the game and the deals of a snapshot.
 
     Args:
@@ -205,7 +184,7 @@ def check_snapshot(state: Any, rules: BaseRules | SeveralRules, *names: str) -> 
     game, deals = state["game"], state["deals"]
     if not isinstance(game, spec_of(rules).Game):
         raise ValueError(f"the game of the snapshot is not of this environment, which plays {rules}: {game!r}")
-    if game.rules not in (rules if isinstance(rules, SeveralRules) else (rules,)):
+    if game.rules != rules:
         raise ValueError(f"this environment plays {rules}, the snapshot is of {game.rules}")
     try:
         _check_limits(game)

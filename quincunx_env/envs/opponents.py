@@ -8,10 +8,9 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Floats, Ints
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.integers import as_array
-from quincunx_env.core.policy import Agent, NotFiniteError, Policy, policy_for, policy_generator
-from quincunx_env.core.rules import BaseRules, SeveralRules
-from quincunx_env.envs.options import check_option
+from quincunx_env.core.integers import as_array, check_option
+from quincunx_env.core.policy import Agent, Policy, PolicyError, policy_for, policy_generator
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import heading
 
@@ -20,17 +19,17 @@ DEFAULT_OPPONENT = "greedy"
 
 
 class Opponents:
-    """The policies of all other seats, for one or several rules.
+    """The policies of all other seats.
 
     Args:
-        rules: rules of the games, or several.
+        rules: rules of the games.
         opponents, pool, seat: as in `VsOpponentsVectorEnv`.
 
     Raises:
         ValueError: naming an option and its allowed values, or a policy that cannot be found.
 
     Attributes:
-        policies: for each a tuple of its policies, by the rules.
+        policies: of the other seats, or of the pool.
         pooled: whether each game samples one of them.
         fixed_seat: the agent's seat, or None if it rotates.
         rng: the policies' generator. Its seed is a hash: the deals do not follow from it.
@@ -38,25 +37,22 @@ class Opponents:
 
     def __init__(
         self,
-        rules: BaseRules | SeveralRules,
+        rules: BaseRules,
         opponents: Agent | str | Sequence[Agent | str] | None,
         pool: Sequence[Agent | str] | None,
         seat: Any,
     ) -> None:
-        self.rules: Any = rules if isinstance(rules, SeveralRules) else (rules,)
-        most, fewest = rules.num_players, min(each.num_players for each in self.rules)
-        check_option("seat", seat, "rotate", *range(fewest))
+        self.rules, others = rules, rules.num_players - 1
+        check_option("seat", seat, "rotate", *range(rules.num_players))
         self.fixed_seat: int | None = None if seat == "rotate" else seat
         agents: Sequence[Agent | str]
         if pool is None:
             opponents = DEFAULT_OPPONENT if opponents is None else opponents
             several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-            agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (most - 1))
-            if several and fewest < most:
-                raise ValueError("opponents must be one policy for all other seats where their number differs by game")
-            if len(agents) != most - 1:
+            agents = cast(Sequence[Agent | str], opponents if several else [opponents] * others)
+            if len(agents) != others:
                 raise ValueError(
-                    f"opponents must be one policy for all other seats or a sequence of {most - 1}, got "
+                    f"opponents must be one policy for all other seats or a sequence of {others}, got "
                     f"{len(agents)}; a policy is a registered name, 'module:attribute', a function or an instance"
                 )
         elif opponents is None:
@@ -73,8 +69,8 @@ class Opponents:
         if seed is not None:
             self.rng = policy_generator(seed)
 
-    def _policies(self, agents: Sequence[Agent | str]) -> list[tuple[Policy, ...]]:
-        return [tuple(policy_of(agent, each) for each in self.rules) for agent in map(resolve, agents)]
+    def _policies(self, agents: Sequence[Agent | str]) -> list[Policy]:
+        return [policy_of(agent, self.rules) for agent in map(resolve, agents)]
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None) -> None:
         """Replace the pool; see `VsOpponentsVectorEnv.set_pool`."""
@@ -114,7 +110,7 @@ class Opponents:
 
 def blame(policy: Policy, error: BaseException) -> None:
     """Raise a `RuntimeError` that names the opponent, if it is at fault."""
-    if isinstance(error, IllegalAction | NotFiniteError):
+    if isinstance(error, IllegalAction | PolicyError):
         raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
 
 

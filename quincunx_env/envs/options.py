@@ -5,16 +5,18 @@ them as ``**options``, and `with_options` checks their names, or all together as
 (`quincunx_env.core.rules.choose_rules`).
 """
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import WRAPPER_ASSIGNMENTS
 from inspect import Parameter
 from typing import Any, TypeVar, cast
 
 from quincunx_env.core.integers import as_plain
 from quincunx_env.registry import GAMES
+
+Info = dict[str, Any]
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
@@ -53,7 +55,6 @@ def with_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFun
         keywords = [name for name, each in signature.parameters.items() if each.kind != Parameter.VAR_KEYWORD]
         keywords.remove("self") if "self" in keywords else None
 
-        @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             known, kwargs = keywords, as_plain(kwargs)
             if of_game and kwargs.keys() - set(known):
@@ -69,22 +70,12 @@ def with_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFun
                 )
             return function(*args, **kwargs)
 
+        for name in WRAPPER_ASSIGNMENTS:  # but not __wrapped__, in whose source Sphinx would look for the defaults
+            setattr(checked, name, getattr(function, name))
         checked.__signature__ = signature  # type: ignore[attr-defined]
-        del checked.__wrapped__  # Sphinx would look for the defaults of `options` in the source of ``function``
         return cast(AnyFunction, checked)
 
     return decorate
-
-
-def check_option(name: str, value: Any, *allowed: Any) -> None:
-    """Check that the value of an option is allowed.
-
-    Raises:
-        ValueError: naming the option and its allowed values.
-    """
-    # True and 1.0 are equal to 1, but no number of a seat.
-    if not any(type(value) is type(each) and value == each for each in allowed):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
 def check_finite(name: str, value: Any) -> None:

@@ -17,32 +17,37 @@ from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.rules import several_rules
-from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv
-from quincunx_env.envs.options import reset_options
+from quincunx_env.envs.options import Info, reset_options
 from quincunx_env.envs.vector import GamesVectorEnv, batched, check_mask, check_seeds, rows_need_reset
 
 
 class SideBySideVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Vector environment of k rules: row i plays rules i mod k.
 
-    Everything else is as in `GamesVectorEnv`. Every info has ``rules``, the index of the rules of each row.
+    Observations and actions are padded, so that all rows have one shape. Everything else is as in `GamesVectorEnv`.
+    Every info has ``rules``, the index of the rules of each row. The same rules twice in the list have twice the rows.
 
     Args:
         make: makes the vector environment of the rows with the same rules.
         num_envs: number of rows, at least k.
         rules: k rules of the game, or mappings of their fields.
-        options: further options of ``make``.
+        options: further options of ``make``, except ``padded``.
+
+    Raises:
+        ValueError: for no rules, or fewer rows than rules.
     """
 
     def __init__(
         self, make: Callable[..., GamesVectorEnv], num_envs: int, rules: Sequence[Any], **options: Any
     ) -> None:
-        self.num_envs = check_integer("num_envs", num_envs, max(len(rules), 1), MAX_SEED - 1)
+        if not rules:
+            raise ValueError("a list of rules must have at least one")
+        self.num_envs = check_integer("num_envs", num_envs, len(rules), MAX_SEED - 1)
+        options |= {"padded": True}
         counts = [len(range(index, num_envs, len(rules))) for index in range(len(rules))]
-        self.envs = [make(count, rules=[each], **options) for count, each in zip(counts, rules, strict=True)]
-        self.rules = several_rules(env.rules for env in self.envs)
+        self.envs = [make(count, rules=each, **options) for count, each in zip(counts, rules, strict=True)]
+        self.rules = [env.rules for env in self.envs]
         self._index = np.arange(num_envs) % len(rules)
         self._rows = [slice(index, None, len(rules)) for index in range(len(rules))]
         first = self.envs[0]

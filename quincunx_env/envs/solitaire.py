@@ -1,6 +1,6 @@
 """Quincunx solitaire as Gymnasium environments: one game, and many games."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
+from quincunx_env.codec import Codec
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.rules import RulesLike, choose_rules, one_or_several
-from quincunx_env.envs.codec import Info, make_codecs, one_rules
+from quincunx_env.core.rules import RulesLike, choose_rules
 from quincunx_env.envs.one_game import GymnasiumGame
-from quincunx_env.envs.options import check_finite, options_of, with_options
+from quincunx_env.envs.options import Info, check_finite, options_of, with_options
 from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
@@ -72,18 +72,17 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     sequence of deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed deals the next game.
     Without any seed the first reset draws one, which ``np_random_seed`` reports. A generator that is assigned to
     ``np_random`` draws the seed of the next reset without one.
-    ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one. With a list of
-    rules each game draws its own by its seed; ``options={"rules": index}`` chooses them. A given deal needs its rules.
+    ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one.
 
     ## Episode End
     A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
 
     ## Information
-    ``action_mask`` in every info, unless ``mask_in="obs"``. With a list of rules every info has ``rules``, the index of
-    the game's rules. The last info of a round adds ``score`` (points scored, with the penalty deducted), ``value`` (the
-    return: the sum of the rewards), ``lost``, ``rating`` (index into `quincunx_env.quincunx.scoring.RATINGS`),
-    ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it was given). Other infos do not have these
-    entries. A recorder that needs the same entries at every step keeps ``action_mask`` alone.
+    ``action_mask`` in every info, unless ``mask_in="obs"``. The last info of a round adds ``score`` (points scored,
+    penalty deducted), ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
+    `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it
+    was given). Other infos do not have these entries. A recorder that needs the same entries at every step keeps
+    ``action_mask`` alone.
 
     ## Version History
     v0: first release.
@@ -92,12 +91,13 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
         options: ``edge_contact``, ``excuse``, ``pawns``, ``flush`` and ``mini``, see
             `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
-            mapping of its fields; or a list of these, even of one. Observations and actions then have the same shape
-            under all rules (`quincunx_env.quincunx.padded`).
+            mapping of its fields.
         observation: ``"pieces"`` or ``"vector"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         mask_in: ``"info"`` or ``"obs"``.
+        padded: observations and actions have the same shape under all rules of the game
+            (`quincunx_env.quincunx.padded`).
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"next"``: the legal action
             with the next higher number is played, from 0 on after the last.
         lost_value: the return of a lost round.
@@ -111,19 +111,20 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
     def __init__(
         self,
         *,
-        rules: RulesLike | Sequence[RulesLike] | None = None,
+        rules: RulesLike | None = None,
         observation: Literal["pieces", "vector"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "hand"] = "joint",
         mask_in: Literal["info", "obs"] = "info",
+        padded: bool = False,
         illegal: Literal["raise", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
         check_finite("lost_value", lost_value)
-        encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
-        self._set_up(one_or_several(_choose_rules, rules, options), render_mode, **encoding, illegal=illegal)
+        encoding: Any = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
+        self._set_up(Codec(_choose_rules(rules, options), **encoding, padded=padded), illegal, render_mode)
         self.lost_value = float(lost_value)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
@@ -131,7 +132,7 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
 
         Args:
             seed: starts the sequence of deals of this seed; None deals the next game of the sequence.
-            options: ``{"deal": ...}``: the deal to play, or its text; ``{"rules": ...}``: which of several rules.
+            options: ``{"deal": ...}``: the deal to play, or its text.
 
         Returns:
             The observation and the info.
@@ -141,7 +142,7 @@ class SolitaireEnv(GymnasiumGame[Game], gymnasium.Env[Any, Any]):
         """
         game, seed = self._next_game(seed, options)
         super().reset(seed=seed)
-        self._take(game)
+        self._game = game
         self._value = 0.0
         self._renderer.moved(game)
         return self._show(game, {})
@@ -226,7 +227,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         self,
         num_envs: int = 1,
         *,
-        rules: RulesLike | Sequence[RulesLike] | None = None,
+        rules: RulesLike | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
@@ -234,6 +235,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         preview: bool = False,
         actions: Literal["joint", "hand"] = "joint",
         mask_in: Literal["info", "obs"] = "info",
+        padded: bool = False,
         illegal: Literal["raise", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
@@ -243,10 +245,9 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_finite("lost_value", lost_value)
-        encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
-        chosen = one_rules(one_or_several(_choose_rules, rules, options))
-        [codec] = make_codecs(chosen, **encoding, illegal=illegal)
-        super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
+        encoding: Any = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
+        codec = Codec(_choose_rules(rules, options), **encoding, padded=padded)
+        super().__init__(num_envs, codec, illegal, autoreset_mode, copy, render_mode, given_deals)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
 

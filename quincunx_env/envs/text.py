@@ -27,13 +27,11 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 
 from quincunx_env.core.game import IllegalAction, SomeGame
-from quincunx_env.core.integers import check_integer
+from quincunx_env.core.integers import check_integer, check_option
 from quincunx_env.core.policy import Agent
-from quincunx_env.core.rules import SeveralRules
-from quincunx_env.envs.codec import Info
 from quincunx_env.envs.generator import GymnasiumEnv, delegate
 from quincunx_env.envs.one_game import OneGame
-from quincunx_env.envs.options import check_finite, check_option, options_of, with_options
+from quincunx_env.envs.options import Info, check_finite, options_of, with_options
 from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -155,8 +153,6 @@ class TextEnv(OneGame[SomeGame], GymnasiumEnv, gymnasium.Env[str, str]):
             raise ValueError("several players need opponents= or pool=, as in opponents='greedy'")
         else:
             self.env = SolitaireEnv(**given)
-        if isinstance(self.env.rules, SeveralRules):
-            raise ValueError("rules must be one set of rules for prompts: make an environment for each")
         self.rules, self.render_mode, self.metadata = self.env.rules, render_mode, self.env.metadata
         self.names = _check_names(names, self.rules.num_players)
         self.rules_card, self.max_mistakes, self.mistakes = rules_card, max_mistakes, 0

@@ -11,16 +11,17 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from quincunx_env.codec import Codec
 from quincunx_env.core.arrays import Bools, Frame, Ints
+from quincunx_env.core.batch import SomeBatch
 from quincunx_env.core.batch_state import check_limits, state_entry
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import IllegalAction, SomeGame
-from quincunx_env.core.integers import as_array, check_integer
+from quincunx_env.core.integers import as_array, check_integer, check_option
 from quincunx_env.core.observation import Observation, ordered_dict
-from quincunx_env.envs.codec import Batch, Codec, Info
 from quincunx_env.envs.deals import parse_deals
 from quincunx_env.envs.generator import GymnasiumEnv
-from quincunx_env.envs.options import check_option, reset_options
+from quincunx_env.envs.options import Info, reset_options
 from quincunx_env.envs.renderer import METADATA, Renderer
 from quincunx_env.registry import spec_of
 
@@ -114,6 +115,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     Args:
         batch: the games.
         codec: encoding of observations, actions and masks.
+        illegal: ``"raise"`` or ``"next"``.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
@@ -126,6 +128,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self,
         num_envs: int,
         codec: Codec,
+        illegal: str,
         autoreset_mode: AutoresetMode | str,
         copy: bool,
         render_mode: str | None,
@@ -133,9 +136,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> None:
         check_option("render_mode", render_mode, None, *self.metadata["render_modes"])
         check_option("copy", copy, False, True)
+        check_option("illegal", illegal, "raise", "next")
         self.num_envs = check_integer("num_envs", num_envs, 1, MAX_SEED - 1)
-        self.codec = codec
-        self.batch: Batch = codec.observer.make_batch(self.num_envs)
+        self.codec, self.illegal = codec, illegal
+        self.batch: SomeBatch = codec.observer.make_batch(self.num_envs)
         self.rules = self.batch.rules
         self.observer = codec.observer
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -277,8 +281,8 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if self.autoreset_mode == AutoresetMode.DISABLED and not live.all():
             raise rows_need_reset(~live)
         try:
-            engine = self.codec.decode_actions(actions, live, batch)
-            if not self.codec.play_next:
+            engine = self.codec.decode_actions(actions, live, batch, self.illegal)
+            if self.illegal == "raise":
                 batch._require_legal(batch._all, engine)
         except IllegalAction as error:
             raise self.codec.with_remedy(error) from None
@@ -323,7 +327,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Return the observations of these rows, None elsewhere. Gymnasium's own vector environments do the same."""
         rows, seats = np.flatnonzero(ended), self._observing_seats()
         games = self.batch.fork(rows)
-        now = self.codec.observe_batch(games, None if seats is None else seats[rows])
+        now = self.codec.of_batch(games, None if seats is None else seats[rows])
         now = self.codec.with_mask(now, np.zeros((len(rows), self.codec.num_actions), np.int8))
         shown: list[Any] = list(now) if isinstance(now, np.ndarray) else [{} for _ in rows]
         if isinstance(now, dict):
@@ -342,16 +346,17 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
             info: the info so far.
             without_mask: leave the masks out of the info, which saves making them if observations do not have them.
         """
-        observation = self.codec.observe_batch(self.batch, self._observing_seats(), self.copy)
+        observation = self.codec.of_batch(self.batch, self._observing_seats(), self.copy)
         if without_mask and not self.codec.mask_in_obs:
             return observation, info
         mask = self._masks(self._mask_buffer)
         if not self.copy:
             self._mask_buffer = mask
-        if not self.codec.mask_in_obs:
-            info["action_mask"] = mask.view(np.int8)
-            info["_action_mask"] = np.ones(self.num_envs, np.bool_)
-        return self.codec.with_mask(observation, mask.view(np.int8)), info
+        if self.codec.mask_in_obs:
+            return self.codec.with_mask(observation, mask.view(np.int8)), info
+        info["action_mask"] = mask.view(np.int8)
+        info["_action_mask"] = np.ones(self.num_envs, np.bool_)
+        return observation, info
 
     def action_masks(self) -> Bools:
         """Return the mask of ``info["action_mask"]`` as bool [num_envs, actions] (a new array).
@@ -362,7 +367,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._masks()
 
     def _masks(self, out: Bools | None = None) -> Bools:
-        mask = self.codec.mask_batch(self.batch, out)
+        mask = self.codec.masks(self.batch, out)
         if self.autoreset_mode == AutoresetMode.NEXT_STEP and self._has_reset:
             mask[self.batch.over] = True
         return mask

@@ -1,6 +1,7 @@
 """Gymnasium environments in which policies play all seats but one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any, Literal
 
@@ -9,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
+from quincunx_env.codec import Codec, Encoding
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.game import SomeGame
-from quincunx_env.core.integers import check_integer
+from quincunx_env.core.integers import check_integer, check_option
 from quincunx_env.core.observation import Observation
-from quincunx_env.core.policy import Agent
-from quincunx_env.core.rules import RulesLike, one_or_several
-from quincunx_env.envs.codec import Info, make_codecs, one_rules
+from quincunx_env.core.policy import Agent, choose
+from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.generator import generator_array, generator_of, generator_state
 from quincunx_env.envs.one_game import GymnasiumGame, check_snapshot
 from quincunx_env.envs.opponents import Opponents, blame
-from quincunx_env.envs.options import check_finite, check_option, options_of, with_options
+from quincunx_env.envs.options import Info, check_finite, options_of, with_options
 from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
@@ -86,12 +87,14 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
-            fields; or a list of these, even of one: then observations and actions have the same shape under all rules.
+            fields. A vector environment also takes a list of k of these: row i plays rules i mod k, padded.
         observation: ``"pieces"`` or ``"vector"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         actions: ``"joint"``: card and cell; ``"hand"``: place in the sorted hand and cell.
         mask_in: ``"info"`` or ``"obs"``.
+        padded: observations and actions have the same shape under all rules of the game
+            (`quincunx_env.quincunx.padded`).
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: must be None, since games end by themselves.
@@ -108,7 +111,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         num_envs: int = 1,
         *,
         game: str = "quincunx",
-        rules: RulesLike | Sequence[RulesLike] | None = None,
+        rules: RulesLike | None = None,
         opponents: Agent | str | Sequence[Agent | str] | None = None,
         pool: Sequence[Agent | str] | None = None,
         seat: int | Literal["rotate"] = "rotate",
@@ -117,6 +120,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         preview: bool = False,
         actions: Literal["joint", "hand"] = "joint",
         mask_in: Literal["info", "obs"] = "info",
+        padded: bool = False,
         illegal: Literal["raise", "next"] = "raise",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
@@ -128,11 +132,11 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a game ends by itself")
         check_option("reward", reward, *REWARDS)
-        chosen = one_rules(one_or_several(lambda one, single: make_rules(game, one, **single), rules, options))
+        chosen = make_rules(game, rules, **options)
         self.opponents = Opponents(chosen, opponents, pool, seat)
-        encoding = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
-        [codec] = make_codecs(chosen, **encoding, illegal=illegal)
-        super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
+        encoding: Any = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
+        codec = Codec(chosen, **encoding, padded=padded)
+        super().__init__(num_envs, codec, illegal, autoreset_mode, copy, render_mode, given_deals)
         self.reward = reward
         self.value = np.zeros(num_envs)
         self.seat = np.zeros(num_envs, np.int64)
@@ -198,11 +202,11 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 return rewards
             numbers = self.policy_index[rows, batch.mover[rows]]
             for number in np.unique(numbers).tolist():
-                own, [policy] = rows[numbers == number], self.opponents.policies[number]
+                own, policy = rows[numbers == number], self.opponents.policies[number]
                 games = batch.fork(own)
                 try:
                     seen = observer_of(policy, self.rules).observe_batch(games)
-                    actions = policy(seen, games.mask, self.opponents.rng)
+                    actions = choose(policy, seen, games.mask, self.opponents.rng)
                     gains = batch.step(actions, own)
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
@@ -256,9 +260,6 @@ _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=_VECTOR_ALONE)
 class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
-    With a list of rules each game draws its own by its seed; ``options={"rules": index}`` chooses them. A given deal
-    needs its rules.
-
     Args:
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None, as in
             `quincunx_env.envs.solitaire.SolitaireEnv`.
@@ -272,9 +273,9 @@ class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
     def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
         chosen = {each.name: options.pop(each.name, each.default) for each in _SINGLE_GAME_OPTIONS}
         check_option("reward", chosen["reward"], *REWARDS)
-        rules = one_or_several(lambda one, single: make_rules(chosen["game"], one, **single), chosen["rules"], options)
-        encoding = ("observation", "preview", "actions", "mask_in", "illegal")
-        self._set_up(rules, render_mode, **{name: chosen[name] for name in encoding})
+        rules = make_rules(chosen["game"], chosen["rules"], **options)
+        encoding = {option.name: chosen[option.name] for option in fields(Encoding)}
+        self._set_up(Codec(rules, **encoding), chosen["illegal"], render_mode)
         self.opponents = Opponents(self.rules, chosen["opponents"], chosen["pool"], chosen["seat"])
         self.reward = chosen["reward"]
         self._pending_reward = 0.0
@@ -291,8 +292,7 @@ class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
 
         Args:
             seed: starts the sequence of games of this seed; None deals the next game of the sequence.
-            options: ``{"deal": ...}``: the deal to play, or a list of one for each round of a match;
-                ``{"rules": ...}``: which of several rules.
+            options: ``{"deal": ...}``: the deal to play, or a list of one for each round of a match.
 
         Returns:
             The observation and the info.
@@ -307,7 +307,7 @@ class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
         self.seat = self._deals.resets % players if fixed is None else fixed
         [self._policy_index] = self.opponents.draw(np.array([self.seat]), players, self.np_random).tolist()
         self._value = self._pending_reward = 0.0
-        self._take(game)
+        self._game = game
         self._pending_reward = self._opponents_play()
         self._renderer.moved(game)
         return self._show(game, {})
@@ -335,14 +335,14 @@ class VsOpponentsEnv(GymnasiumGame[SomeGame], gymnasium.Env[Any, Any]):
 
     def _opponents_play(self) -> float:
         """Let the opponents play; return the agent's reward until its turn."""
-        game, reward, index = self.game, 0.0, self._index
+        game, reward = self.game, 0.0
         self.replies = []
         while not game.over and game.mover != self.seat:
-            policy = self.opponents.policies[self._policy_index[game.mover]][index]
+            policy = self.opponents.policies[self._policy_index[game.mover]]
             seen = observer_of(policy, game.rules)
             observation = {name: piece[None] for name, piece in seen.observe(game, game.mover).items()}
             try:
-                [action] = policy(observation, seen.mask(game).view(np.bool_)[None], self.opponents.rng)
+                [action] = choose(policy, observation, seen.mask(game).view(np.bool_)[None], self.opponents.rng)
                 reward += self._reward_of(game.step(action))
                 self.replies.append(int(action))
             except BaseException as error:

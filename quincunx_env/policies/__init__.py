@@ -9,11 +9,11 @@ are declared that way. Any other package can add its own in its ``pyproject.toml
 Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path.
 """
 
+from quincunx_env.codec import Encoding
 from quincunx_env.core.policy import definition
 from quincunx_env.policies.chat import ChatPolicy
 from quincunx_env.policies.encoded import EncodedPolicy
-from quincunx_env.policies.encoding import Encoding
-from quincunx_env.policies.files import PolicyFile, PolicyFileError, UntrustedFileError
+from quincunx_env.policies.files import ModelOptions, PolicyFile, PolicyFileError, UntrustedFileError
 from quincunx_env.policies.names import (
     NAME,
     by_display_name,
@@ -31,6 +31,7 @@ __all__ = [
     "ChatPolicy",
     "EncodedPolicy",
     "Encoding",
+    "ModelOptions",
     "PolicyFile",
     "PolicyFileError",
     "UntrustedFileError",

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.codec import Codec, Encoding
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.observation import Pieces, with_mask
-from quincunx_env.core.policy import Policy, definition, policy_for
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Policy, choose, definition, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies.encoding import Encoding
-from quincunx_env.registry import make_observer
 
 
 @dataclass(frozen=True)
@@ -25,19 +24,14 @@ class EncodedPolicy(Encoding):
         policy: the policy.
         name: its name in tables, by default the name of the function or of the class.
         observation: ``"pieces"``, the default, or ``"vector"``.
-        actions, preview, padded, mask_in: as in `Encoding`.
+        actions, preview, padded, mask_in: as in `quincunx_env.codec.Encoding`.
 
     Raises:
-        ValueError: for an unknown observation or kind of actions.
+        ValueError: for any other value of an option.
     """
 
     policy: Any
     name: str = ""
-
-    def __post_init__(self) -> None:
-        if self.observation not in (None, "pieces", "vector") or self.actions not in ("joint", "hand"):
-            options = f"observation={self.observation!r}, actions={self.actions!r}"
-            raise ValueError(f"observation is 'pieces' or 'vector', and actions 'joint' or 'hand', got {options}")
 
     @property
     def __name__(self) -> str:
@@ -47,45 +41,40 @@ class EncodedPolicy(Encoding):
     @property
     def definition(self) -> str:
         """The policy's definition, and the options."""
-        return f"{definition(self.policy)} {self.encoding}"
+        return f"{definition(self.policy)} {Encoding(**self.options)}"
 
     def for_rules(self, rules: BaseRules) -> Policy:
         """Return the policy for pieces with or without the preview.
 
         Raises:
-            ValueError: as `quincunx_env.core.policy.policy_for`.
+            ValueError: as `quincunx_env.core.policy.policy_for`, or if the game has no padded observations.
         """
-        return _Decoded(policy_for(self.policy, rules), rules, self)
+        options = self.options | {"observation": self.observation or "pieces"}
+        return Decoded(policy_for(self.policy, rules), Codec(rules, **options))
 
 
-class _Decoded:
-    """The policy of pieces and joint actions."""
+class Decoded:
+    """A policy of pieces and joint actions, by a policy of an environment's observations and actions.
 
-    def __init__(self, policy: Any, rules: BaseRules, encoding: Encoding) -> None:
-        self.policy, self.encoding, self.preview = policy, encoding, encoding.preview
-        self.observer = make_observer(rules, encoding.preview, encoding.padded)
-        self.places = self.observer.places if encoding.actions == "hand" else None
+    Args:
+        policy: the policy of the environment.
+        codec: of the environment.
+    """
+
+    def __init__(self, policy: Any, codec: Codec) -> None:
+        self.policy, self.codec, self.preview = policy, codec, codec.preview
         if hasattr(policy, "action_values"):
             self.action_values = self._action_values
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]."""
-        encoded, shown, joint = self._encoded(observation, mask)
-        actions = np.asarray(self.policy(encoded, shown, rng))
-        if self.places:
-            actions = self.places.to_joint(actions, self.places.from_joint(joint)[0])
-        return self.observer.to_engine(actions)
+        """Choose legal actions, int64 [n].
+
+        Raises:
+            ValueError: if the policy does not return one integer for each position.
+        """
+        seen, shown = self.codec.of_pieces(observation, mask)
+        return self.codec.to_joint(choose(self.policy, seen, shown, rng), mask)
 
     def _action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> npt.NDArray[Any]:
-        encoded, shown, joint = self._encoded(observation, mask)
-        values = self.policy.action_values(encoded, shown, rng)
-        return self.observer.unpad(self.places.by_card(values, joint) if self.places else values)
-
-    def _encoded(self, observation: Pieces, mask: Bools) -> tuple[Any, Bools, Bools]:
-        """Return the policy's observations and masks, and masks of joint actions."""
-        joint, places = self.observer.pad_mask(mask), self.places
-        shown = places.mask(*places.from_joint(joint)) if places else joint
-        seen: Any = self.observer.pad(observation)
-        if self.encoding.observation == "vector":
-            seen = self.observer.encoder(places is not None).encode(seen)
-        return with_mask(seen, shown.astype(np.int8)) if self.encoding.mask_in == "obs" else seen, shown, joint
+        seen, shown = self.codec.of_pieces(observation, mask)
+        return self.codec.to_joint_scores(self.policy.action_values(seen, shown, rng), mask)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.codec import Codec, Encoding
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.core.policy import Policy, choose, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies.encoding import Encoding, options_file
 from quincunx_env.registry import make_observer
 from quincunx_env.utils.errors import printable
 
@@ -85,8 +85,16 @@ def is_path(policy: str) -> bool:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Encoding):
+    """How a model of another library was trained, if no JSON file beside it says so."""
+
+    algorithm: str = ""
+    """algorithm of a model of stable-baselines3 without a JSON file beside it: MaskablePPO, PPO, A2C or DQN"""
+
+
 @dataclass(frozen=True)
-class PolicyFile(Encoding):
+class PolicyFile(ModelOptions):
     """The policy in a file.
 
     It is a `quincunx_env.core.policy.PolicyFactory`. A path is the same policy without ``trust`` and options. Other
@@ -95,8 +103,9 @@ class PolicyFile(Encoding):
     Args:
         path: of the file: weights of this package, ``*.safetensors``, or a model of stable-baselines3, ``*.zip``.
         trust: let loading execute any code that the file contains.
-        observation, actions, preview, padded, mask_in: options of the environment that a model of stable-baselines3 was
-            trained on. A JSON file beside the model, which `quincunx_env.adapters.sb3.save` writes, replaces them.
+        algorithm: of a model of stable-baselines3: ``"MaskablePPO"``, ``"PPO"``, ``"A2C"`` or ``"DQN"``.
+        observation, actions, preview, padded, mask_in: options of the environment that the model was trained on. A JSON
+            file beside the model, which `quincunx_env.adapters.sb3.save` writes, replaces them and the algorithm.
 
     Raises:
         PolicyFileError: if there is no such file, or if it is of no known kind.
@@ -145,8 +154,9 @@ class PolicyFile(Encoding):
         try:
             found = hashlib.sha256(self.location.read_bytes())
             if self._suffix == MODEL:
-                beside = options_file(self.location)
-                options = beside.read_bytes() if beside.exists() else repr(self.encoding).encode()
+                beside = Codec.path(self.location)
+                own = f"{Encoding(**self.options)} {self.algorithm}"
+                options = beside.read_bytes() if beside.exists() else own.encode()
                 found.update(options.replace(b"\r\n", b"\n"))
         except OSError as error:
             raise PolicyFileError(f"{self.path} cannot be read: {error.strerror or error}") from error
@@ -172,7 +182,7 @@ class _FilePolicy:
             PolicyFileError: if the model fails.
         """
         with _naming(self._source[0]):
-            return _choose(self._policy, observation, mask, rng)
+            return choose(self._policy, observation, mask, rng)
 
     def _action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
@@ -183,13 +193,6 @@ class _FilePolicy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._source
-
-
-def _choose(policy: Policy, observation: Pieces, mask: npt.NDArray[np.bool_], rng: Any) -> npt.NDArray[Any]:
-    actions = np.asarray(policy(observation, mask, rng))
-    if actions.shape != (len(mask),) or actions.dtype.kind not in "iu":
-        raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for {len(mask)} positions")
-    return actions
 
 
 @contextmanager
@@ -230,7 +233,7 @@ def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
         observer = make_observer(rules, preview=True)
         games = observer.make_batch(2)
         games.reset(seed=[0, 1])
-        actions = _choose(policy, observer.observe_batch(games), games.mask, np.random.default_rng(0))
+        actions = choose(policy, observer.observe_batch(games), games.mask, np.random.default_rng(0))
         if not games.is_legal(actions).all():
             raise ValueError(
                 f"it chooses the actions {actions.tolist()}, which are not legal at the beginning of two games"

@@ -11,13 +11,12 @@ from typing import Any
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies.chat import PREFIX, ChatPolicy
 from quincunx_env.policies.encoded import EncodedPolicy
-from quincunx_env.policies.encoding import Encoding
-from quincunx_env.policies.files import PolicyFile, is_path, not_installed, same
+from quincunx_env.policies.files import ModelOptions, PolicyFile, is_path, not_installed, same
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
 
-NOT_NAMED = Encoding()
+NOT_NAMED = ModelOptions()
 """No options of a model's environment."""
 
 
@@ -33,7 +32,7 @@ def registered_policies() -> dict[str, EntryPoint]:
     return found
 
 
-def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding = NOT_NAMED) -> Agent:
+def resolve(policy: Agent | str | Path, trust: bool = False, encoding: ModelOptions = NOT_NAMED) -> Agent:
     """Look up a policy by name, and import it.
 
     Args:
@@ -87,7 +86,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: Encoding 
         return ChatPolicy(found, policy)
     if ":" not in policy or encoding == NOT_NAMED or isinstance(agent, EncodedPolicy):
         return agent
-    return EncodedPolicy(agent, policy, **asdict(encoding))
+    return EncodedPolicy(agent, policy, **encoding.options)
 
 
 def _checked(found: Any, problem: str) -> Agent:
@@ -108,7 +107,7 @@ def _checked(found: Any, problem: str) -> Agent:
     return agent
 
 
-def load_path(policy: Agent | str | Path, trust: bool, encoding: Encoding = NOT_NAMED) -> Agent | str:
+def load_path(policy: Agent | str | Path, trust: bool, encoding: ModelOptions = NOT_NAMED) -> Agent | str:
     """Load a file, a language model, or a policy with an ``encoding``.
 
     See `resolve`. Agents and other names are returned as they are.
@@ -172,7 +171,7 @@ def check_name(name: str) -> str:
 
 
 def by_display_name(
-    policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False, encoding: Encoding = NOT_NAMED
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False, encoding: ModelOptions = NOT_NAMED
 ) -> dict[str, Agent | str]:
     """Return policies by their names in tables.
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import compress
 from operator import and_
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import Domain
@@ -41,7 +41,6 @@ class Game(BaseGame[Rules, Deal]):
     Attributes:
         board: card id or `EMPTY` by cell, and one extra `EMPTY` that stands for every place off the grid.
         order: ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none.
-        legal: by cell: 1 if a card may be played there.
         drawn: cards drawn from the pile in this round.
         pending: Simpleton: the chosen play while its points are to be announced; otherwise None.
         lost: solitaire: whether the hand ran out before the grid was full.
@@ -50,6 +49,7 @@ class Game(BaseGame[Rules, Deal]):
     __slots__ = ("_pile", "_span", "_tables", "_within", "drawn", "legal", "lost", "order", "pending")
 
     board: "array[int]"
+    legal: bytearray
 
     def _begin(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
         self._tables = scoring.tables(rules)
@@ -144,6 +144,11 @@ class Game(BaseGame[Rules, Deal]):
                 legal[neighbour] = self._within[neighbour]
 
     # --- 1.3 The turn ------------------------------------------------------------------------------------------------
+
+    @property
+    def decision(self) -> Literal["play", "announce"]:
+        """What the seat to move decides: a play, or with Simpleton the announcement of its points (1.6)."""
+        return "play" if self.pending is None else "announce"
 
     def legal_cards(self) -> tuple[int, ...]:
         """Return the cards that may be played now, ascending.

@@ -4,17 +4,20 @@ They leave out the plies on which a seat drew its cards, earlier announcements, 
 None of these gives information about hidden cards.
 """
 
+from array import array
+from collections.abc import Mapping
 from functools import cached_property
-from itertools import compress
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import Ints, Words, unpack
+from quincunx_env.core.arrays import Ints
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.encoding import Each, Features, HandPlaces, Piece, Scaled, one_hot, without
-from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pieces, batch_from_seat, from_seat
+from quincunx_env.core.encoding import Each, Features, Piece, Scaled, one_hot
+from quincunx_env.core.hand import HandActions
+from quincunx_env.core.observation import BaseObserver, Count, Hidden, Pieces, batch_from_seat, from_seat
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS, RANKS, SUITS
 from quincunx_env.quincunx.game import Game
@@ -24,6 +27,9 @@ from quincunx_env.quincunx.scoring import POINTS_LIMIT
 
 SPARE_PLACES = 2
 """Places of a hand beyond the cards dealt: longer hands are rare, and cards beyond wait for a place."""
+
+_HELD = methodcaller("count", 1)
+"""Number of cards of a hand."""
 
 PREVIEW_UNIT = 20
 """Points that one unit of the encoded preview stands for."""
@@ -93,130 +99,50 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return layout
 
     @cached_property
-    def places(self) -> HandPlaces:
+    def places(self) -> HandActions:
         """The places of the hand: the cards dealt, and `SPARE_PLACES`."""
         rules = self.rules
         order = sorted(range(rules.num_cards), key=lambda card: RANKS.index(CARDS[card].rank))
-        return HandPlaces(order, rules.hand_size + SPARE_PLACES, rules.num_cells, self.num_actions)
+        return HandActions(self.joint, order, rules.hand_size + SPARE_PLACES)
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def observe(self, game: Game, seat: int = 0) -> Pieces:
-        """Return a seat's observation of one game, as pieces (new arrays)."""
-        pieces: Pieces = {
-            "board": np.frombuffer(game.board[:-1], np.int8),
-            "order": np.frombuffer(game.order[:-1], np.int8),
-            "hand": np.frombuffer(game.hands[seat][:], np.int8),
-            "counts": np.array(self._count(game, seat), np.int16),
-        }
-        if self.rules.simpleton:
-            pieces["pending"] = np.array(game.pending or (-1, -1), np.int8)
-        if self.preview:
-            pieces["preview"] = self._preview(game, seat)
-        return pieces
-
-    def _count(self, game: Game, seat: int) -> list[int]:
+    def values(self, game: Game, seat: int, shown: list[int] | None) -> dict[str, Any]:
+        """Return the integers of all pieces but the hand; see `BaseObserver.values`."""
         rules = self.rules
         counts = [rules.pile_size - game.drawn]
-        counts += [hand.count(1) for hand in from_seat(game.hands, seat)]
+        counts += map(_HELD, from_seat(game.hands, seat))
         counts += from_seat(game.scores, seat)
         if rules.num_rounds > 1:
             counts += [*from_seat(game.totals, seat), game.round]
         if rules.num_players > 1:
             counts += [(game.mover - seat) % rules.num_players, (game.first - seat) % rules.num_players]
-        return counts
-
-    def parts(self, game: Game, seat: int, by_place: bool) -> dict[str, Any]:
-        """Return the parts of a seat's vector of one game; see `BaseObserver.parts`."""
-        return self._parts(game, seat, self.places if by_place else None)
-
-    def _parts(self, game: Game, seat: int, places: HandPlaces | None) -> dict[str, Any]:
-        """Do `parts`, by the places of a hand or by card."""
-        hand = game.hands[seat]
-        parts: dict[str, Any] = {
-            "board": game.board[:-1],
-            "order": game.order[:-1],
-            "hand": np.frombuffer(hand, np.int8),
-            "counts": self._count(game, seat),
-        }
-        if self.rules.simpleton:
-            parts["pending"] = game.pending or (EMPTY, EMPTY)
-        if places is None:
-            return parts | ({"preview": self._preview(game, seat)} if self.preview else {})
-        cards = places.sorted_cards(hand)
-        rest, shown = bytearray(len(hand)), cards[: places.places]
-        for card in cards[places.places :]:
-            rest[card] = 1
-        parts["hand"] = shown + [EMPTY] * (places.places - len(shown))
-        parts["rest"] = np.frombuffer(rest, np.int8)
+        values: dict[str, Any] = {"board": game.board[:-1], "order": game.order[:-1], "counts": array("h", counts)}
+        if rules.simpleton:
+            values["pending"] = array("b", game.pending or (EMPTY, EMPTY))
         if self.preview:
-            parts["preview"] = self._preview(game, seat, shown, places.places)
-        return parts
+            values["preview"] = self._preview(game, seat, shown)
+        return values
 
-    def _preview(
-        self, game: Game, seat: int, placed: list[int] | None = None, places: int = 0
-    ) -> npt.NDArray[np.int16]:
-        """Return points and draws of every legal play, int16 [cards or places, cells, 2]. ``placed`` are the cards."""
+    def _preview(self, game: Game, seat: int, shown: list[int] | None) -> npt.NDArray[np.int16]:
+        """Return points and draws of every legal play, int16 [K, C, 2], or of the cards shown, [P, C, 2]."""
         rules = self.rules
-        preview = np.zeros((rules.num_cards if placed is None else places, rules.num_cells, 2), np.int16)
+        preview = np.zeros((rules.num_cards if shown is None else len(shown), rules.num_cells, 2), np.int16)
         if game.pending:
             card, cell = game.pending
-            preview[card if placed is None else 0, cell] = game._value(card, cell)
+            preview[card if shown is None else 0, cell] = game._value(card, cell)
         elif seat == game.mover and not game.over:
-            held = np.frombuffer(game.hands[seat], np.int8)
-            cards = held.nonzero()[0] if placed is None else np.array(placed, np.int64)
-            values = self._values.one_game(game.board, cards, game.legal)
-            preview[cards if placed is None else slice(len(cards))] = values
+            cards = np.frombuffer(game.hands[seat], np.int8).nonzero()[0] if shown is None else np.array(shown)
+            at = cards if shown is None else (cards != EMPTY).nonzero()[0]
+            preview[at] = self._values.one_game(game.board, cards if shown is None else cards[at], game.legal)
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------
 
-    def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, [B, ...]. See `BaseObserver.observe_batch`."""
-        seats = batch.mover if seats is None else seats
-        hands, pieces = self._public_batch(batch, seats, copy)
-        pieces["hand"] = unpack(hands[:, None], self.rules.num_cards).view(np.int8)
-        if self.preview:
-            pieces["preview"] = self._preview_batch(batch, seats)
-        return pieces
-
-    def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
-        """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
-        hands, parts = self._public_batch(batch, seats, copy=False)
-        return parts | self.placed_batch(batch, seats, hands, self.places)
-
-    def placed_batch(self, batch: Batch, seats: Ints, hands: Words, places: HandPlaces) -> Pieces:
-        """Return the parts that show the hands, uint64 [B], by place."""
-        cards = places.cards(hands)
-        parts: Pieces = {"hand": cards, "rest": unpack(hands[:, None], self.rules.num_cards).view(np.int8)}
-        parts["rest"] = without(parts["rest"], cards)
-        if self.preview:
-            legal = batch.cell_mask
-            legal[seats != batch.mover] = False
-            parts["preview"] = self._values.placed_plays(batch.board, cards, legal)
-            if self.rules.simpleton:
-                rows, cells, values = self._pending_values(batch)
-                parts["preview"][rows, 0, cells] = values
-        return parts
-
-    def _public_batch(self, batch: Batch, seats: Ints, copy: bool) -> tuple[Words, Pieces]:
-        """Return hands of the observers, uint64 [B], and pieces without them."""
-        board, order = batch.board[:, :-1], batch.order[:, :-1]
-        hands, *points = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
-        pieces: Pieces = {
-            "board": board.copy() if copy else board,
-            "order": order.copy() if copy else order,
-            "hand": board,  # its place among the pieces, in their order
-            "counts": self._count_batch(batch, seats, hands, *points),
-        }
-        if self.rules.simpleton:
-            pieces["pending"] = batch.pending.astype(np.int8)
-        return hands[0], pieces
-
-    def _count_batch(
-        self, batch: Batch, seats: Ints, hands: list[Words], scores: list[Ints], totals: list[Ints]
-    ) -> npt.NDArray[np.int16]:
+    def values_batch(self, batch: Batch, seats: Ints, shown: Ints | None) -> Pieces:
+        """Return the integers of all pieces but the hand, [B, ...]; see `BaseObserver.values_batch`."""
         rules, players = self.rules, self.rules.num_players
+        hands, scores, totals = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
         columns = [rules.pile_size - batch.drawn, *map(np.bitwise_count, hands), *scores]
         if rules.num_rounds > 1:
             columns += [*totals, batch.round]
@@ -225,43 +151,35 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         counts = np.empty((batch.num_games, len(columns)), np.int16)
         for index, column in enumerate(columns):
             counts[:, index] = column
-        return counts
+        values: Pieces = {"board": batch.board[:, :-1], "order": batch.order[:, :-1], "counts": counts}
+        if rules.simpleton:
+            values["pending"] = batch.pending.astype(np.int8)
+        if self.preview:
+            values["preview"] = self._preview_batch(batch, seats, shown)
+        return values
 
-    def _preview_batch(self, batch: Batch, seats: Ints) -> npt.NDArray[np.int16]:
-        preview = batch.preview()
-        preview[seats != batch.mover] = 0
+    def _preview_batch(self, batch: Batch, seats: Ints, shown: Ints | None) -> npt.NDArray[np.int16]:
+        """Do `_preview` for one seat of each game, int16 [B, K or P, C, 2]."""
+        if shown is None:
+            preview = batch.preview()
+            preview[seats != batch.mover] = 0
+        else:
+            legal = batch.cell_mask
+            legal[seats != batch.mover] = False
+            preview = self._values.placed_plays(batch.board, shown, legal)
         if self.rules.simpleton:
-            rows, cells, values = self._pending_values(batch)
-            preview[rows, batch.pending[rows, 0], cells] = values
+            rows = np.flatnonzero(batch.pending[:, 0] >= 0)
+            cards, cells = batch.pending[rows].T
+            points = np.stack(batch.value(cards, cells, rows, check=False), axis=1)
+            preview[rows, cards if shown is None else 0, cells] = points
         return preview
 
-    def _pending_values(self, batch: Batch) -> tuple[Ints, Ints, Ints]:
-        """Return rows, cells [n], and points and draws [n, 2] of pending plays."""
-        rows = np.flatnonzero(batch.pending[:, 0] >= 0)
-        cards, cells = batch.pending[rows].T
-        return rows, cells, np.stack(batch.value(cards, cells, rows, check=False), axis=1)
-
-    # --- Masks -------------------------------------------------------------------------------------------------------
-
-    def mask(self, game: Game) -> Mask:
-        """Return legal actions of the seat to move, int8 [A]. Every legal card may be played in every legal cell."""
-        rules = self.rules
-        mask, plays = bytearray(rules.num_actions), rules.num_plays_encoded
-        if game.pending:
-            mask[plays:] = bytes([not game.over]) * (rules.num_actions - plays)
-        elif not game.over:
-            cells, legal = rules.num_cells, game.legal
-            for first in compress(range(0, plays, cells), game.hands[game.mover]):
-                mask[first : first + cells] = legal
-        return np.frombuffer(mask, np.int8)
-
-    def legal_cells(self, game: Game) -> bytes:
-        """Return 1 for each legal cell; see `BaseObserver.legal_cells`."""
-        return b"" if game.over or game.pending else bytes(game.legal)
-
-    def announcing(self, game: Game) -> bool:
-        """Return whether an announcement is due."""
-        return game.pending is not None and not game.over
+    def shown(self, cards: Ints, pieces: Mapping[str, npt.NDArray[Any]]) -> Ints:
+        """Put a pending card at the first place. It is in no hand, and alone has a preview."""
+        if not self.rules.simpleton:
+            return cards
+        pending = pieces["pending"][:, 0]
+        return np.column_stack([np.where(pending == EMPTY, cards[:, 0], pending), cards[:, 1:]])
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 

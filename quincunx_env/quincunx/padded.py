@@ -12,8 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.encoding import Features, HandPlaces, Piece, Scaled
-from quincunx_env.core.observation import Count, Hidden, Mask, Pieces
+from quincunx_env.core.batch import SomeBatch
+from quincunx_env.core.encoding import Features, Piece, Scaled
+from quincunx_env.core.game import SomeGame
+from quincunx_env.core.hand import HandActions, JointActions
+from quincunx_env.core.observation import Count, Hidden, Pieces
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import SPARE_PLACES, Observer, card_features
@@ -33,6 +36,65 @@ FORM_UNIT = 4
 """The highest of these properties, one unit of the encoded piece."""
 
 
+def padded_cells(rules: Rules) -> Ints:
+    """Return the index of each cell of these rules among the 81, int64 [C]."""
+    margin = (WIDEST.grid.side - rules.grid.side) // 2
+    places = (rules.grid.place(cell) for cell in range(rules.num_cells))
+    return np.array([WIDEST.grid.cell((row + margin, column + margin)) for row, column in places])
+
+
+class PaddedActions(JointActions):
+    """Joint actions ``card * 81 + cell``, and ``41 * 81 + announcement + 64``."""
+
+    is_joint = False
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(WIDEST, WIDEST.num_cells)
+        self._cells = padded_cells(rules)
+        plays = np.arange(rules.num_cards)[:, None] * self.cells + self._cells
+        announcements = self.plays + np.arange(rules.num_actions - rules.num_plays_encoded)
+        self._padded = np.concatenate([plays.ravel(), announcements])
+        """Number of each action of the engine here, int64 [J]."""
+        self._engine = np.full(self.num_actions, -1)
+        self._engine[self._padded] = np.arange(rules.num_actions)
+
+    def legal_cells(self, game: SomeGame) -> bytes | bytearray:
+        """Return 1 for each legal cell among the 81; see `JointActions.legal_cells`."""
+        cells = bytearray(self.cells)
+        for cell, legal in zip(self._cells.tolist(), super().legal_cells(game), strict=False):
+            cells[cell] = legal
+        return cells if game.decision == "play" and not game.over else b""
+
+    def cell_mask(self, batch: SomeBatch) -> Bools:
+        """Return the legal cells of each game, bool [B, 81]."""
+        mask = np.zeros((batch.num_games, self.cells), np.bool_)
+        mask[:, self._cells] = batch.cell_mask
+        return mask
+
+    def masks(self, batch: SomeBatch, out: Bools | None = None) -> Bools:
+        """Return legal actions of the seats to move, bool [B, A], a new array."""
+        return self.of_joint_masks(batch.mask)
+
+    def joint_action(self, game: SomeGame, action: int) -> int:
+        """Return the engine's number of an action, -1 where it has none."""
+        return int(self._engine[action]) if 0 <= action < self.num_actions else -1
+
+    def engine(self, actions: Ints) -> Ints:
+        """Return the engine's numbers of actions, int64 [n] -> int64 [n], -1 where it has none."""
+        known = (actions >= 0) & (actions < self.num_actions)
+        return np.where(known, self._engine[np.where(known, actions, 0)], -1)
+
+    def of_joint_masks(self, joint: Bools) -> Bools:
+        """Return masks of these actions, bool [n, A], from masks of the engine's, bool [n, J]."""
+        mask = np.zeros((len(joint), self.num_actions), np.bool_)
+        mask[:, self._padded] = joint
+        return mask
+
+    def to_joint_scores(self, scores: npt.NDArray[Any], joint: Bools) -> npt.NDArray[Any]:
+        """Return scores of the engine's actions, [n, J], from scores of these actions, [n, A]."""
+        return scores[:, self._padded]
+
+
 class PaddedObserver(Observer):
     """An `Observer` with one shape of observations and actions.
 
@@ -50,17 +112,7 @@ class PaddedObserver(Observer):
         self._unpadded = Observer(rules, preview)
         self._widest = Observer(WIDEST, preview)
         super().__init__(rules, preview)
-        self.num_actions = WIDEST.num_actions
-        margin = (WIDEST.grid.side - rules.grid.side) // 2
-        places = (rules.grid.place(cell) for cell in range(rules.num_cells))
-        self._cells = np.array([WIDEST.grid.cell((row + margin, column + margin)) for row, column in places])
-        """Index of each cell among the 81."""
-        plays = np.arange(rules.num_cards)[:, None] * WIDEST.num_cells + self._cells
-        announcements = WIDEST.num_plays_encoded + np.arange(rules.num_actions - rules.num_plays_encoded)
-        self._actions = np.concatenate([plays.ravel(), announcements])
-        """Index of each action of these rules among the padded ones."""
-        self._engine = np.full(self.num_actions, -1)
-        self._engine[self._actions] = np.arange(rules.num_actions)
+        self._cells = padded_cells(rules)
         unpadded = list(self._unpadded.counts)
         names = [name if name in unpadded else name.replace("total", "score") for name in self.counts]
         self._filled = [index for index, name in enumerate(names) if name in unpadded]
@@ -89,55 +141,50 @@ class PaddedObserver(Observer):
         )
         return (*pieces.values(), form)
 
+    def _joint_actions(self) -> JointActions:
+        return PaddedActions(self.rules)
+
     @cached_property
-    def places(self) -> HandPlaces:
+    def places(self) -> HandActions:
         """The places of the longest hand dealt, and the spare ones."""
         longest, order = max(setup.hand for setup in SETUPS.values()), self._widest.places.order
-        return HandPlaces(order, longest + SPARE_PLACES, WIDEST.num_cells, self.num_actions)
+        return HandActions(self.joint, order, longest + SPARE_PLACES)
 
     # --- Observations ------------------------------------------------------------------------------------------------
 
-    def observe(self, game: Game, seat: int = 0) -> Pieces:
-        """Return a seat's observation of one game, as padded pieces (new arrays)."""
-        one = {name: piece[None] for name, piece in self._unpadded.observe(game, seat).items()}
-        return {name: piece[0] for name, piece in self.pad(one).items()}
+    def values(self, game: Game, seat: int, shown: list[int] | None) -> dict[str, Any]:
+        """Return the padded integers of all pieces but the hand; see `BaseObserver.values`."""
+        values = self._unpadded.values(game, seat, shown)
+        padded = self._pad({name: np.asarray(value)[None] for name, value in values.items()}, shown is not None)
+        return {name: value[0] if name == "preview" else memoryview(value[0]) for name, value in padded.items()}
 
-    def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, [B, ...]. They are padded pieces (new arrays)."""
-        return self.pad(self._unpadded.observe_batch(batch, seats, copy=False))
+    def values_batch(self, batch: Batch, seats: Ints, shown: Ints | None) -> Pieces:
+        """Return the padded integers of all pieces but the hand, [B, ...]; see `BaseObserver.values_batch`."""
+        return self._pad(self._unpadded.values_batch(batch, seats, shown), shown is not None)
 
-    def parts(self, game: Game, seat: int, by_place: bool) -> dict[str, Any]:
-        """Return the parts of a seat's vector of one game; see `BaseObserver.parts`."""
-        parts = self._unpadded._parts(game, seat, self.places if by_place else None)
-        padded = self.pad({name: np.asarray(part)[None] for name, part in parts.items()})
-        return {name: part[0] if name == "preview" else part[0].tolist() for name, part in padded.items()}
+    def pad(self, pieces: Pieces) -> Pieces:
+        """Return padded pieces, [n, ...], from pieces of the unpadded observer with the preview."""
+        padded = self._pad({piece.name: pieces[piece.name] for piece in self._unpadded.pieces}, by_place=False)
+        padded["hand"] = np.pad(pieces["hand"], [(0, 0), (0, self.num_cards - self.rules.num_cards)])
+        return padded
 
-    def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
-        """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
-        hands, parts = self._unpadded._public_batch(batch, seats, copy=False)
-        return self.pad(parts | self._unpadded.placed_batch(batch, seats, hands, self.places))
-
-    def pad(self, pieces: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
-        """Pad pieces of the unpadded observer, or parts by place, [n, ...] each."""
-        n, cards, by_place = len(pieces["board"]), self.rules.num_cards, "rest" in pieces
-        empty = {"board": NO_CELL, "order": -1, "pending": -1}
+    def _pad(self, values: Pieces, by_place: bool) -> Pieces:
+        """Do `pad` for all pieces but the hand; the preview may be by place."""
+        n, empty = len(values["board"]), {"board": NO_CELL, "order": -1, "pending": -1}
         padded: Pieces = {
             piece.name: np.full((n, *piece.shape), empty.get(piece.name, 0), piece.dtype) for piece in self.pieces
         }
         for name in ("board", "order"):
-            padded[name][:, self._cells] = pieces[name]
-        padded["counts"][:, self._filled] = pieces["counts"][:, self._source]
+            padded[name][:, self._cells] = values[name]
+        padded["counts"][:, self._filled] = values["counts"][:, self._source]
         padded["form"][:] = self._form
-        if "pending" in pieces:
-            card, cell = pieces["pending"].T
+        if "pending" in values:
+            card, cell = values["pending"].T
             padded["pending"][:] = np.stack([card, np.where(card < 0, -1, self._cells[cell])], axis=1)
-        padded["hand"][:, :cards] = pieces["rest" if by_place else "hand"]
-        if by_place:
-            padded["rest"], padded["hand"] = padded["hand"], pieces["hand"]
         if self.preview:
             if by_place:
                 padded["preview"] = np.zeros((n, self.places.places, WIDEST.num_cells, 2), np.int16)
-            padded["preview"][:, : pieces["preview"].shape[1], self._cells] = pieces["preview"]
+            padded["preview"][:, : values["preview"].shape[1], self._cells] = values["preview"]
         return padded
 
     def to_unpadded(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
@@ -176,45 +223,3 @@ class PaddedObserver(Observer):
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
         """Return the public state in an observation; see `BaseObserver.public_state`."""
         return self._unpadded.public_state(self.to_unpadded(pieces)[1])
-
-    # --- Masks and actions -------------------------------------------------------------------------------------------
-
-    def mask(self, game: Game) -> Mask:
-        """Return legal actions of the seat to move, int8 [A]. 1 is legal; all are 0 when the game is over."""
-        mask = np.zeros(self.num_actions, np.int8)
-        mask[self._actions] = self._unpadded.mask(game)
-        return mask
-
-    def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """Return legal actions of the seats to move, bool [B, A]. The array is new; ``out`` is not used."""
-        return self.pad_mask(batch.mask)
-
-    def pad_mask(self, mask: Bools) -> Bools:
-        """Pad masks of the unpadded observer: bool [n, actions] -> bool [n, A]."""
-        padded = np.zeros((len(mask), self.num_actions), np.bool_)
-        padded[:, self._actions] = mask
-        return padded
-
-    def legal_cells(self, game: Game) -> bytes:
-        """Return 1 for each legal cell among the 81; see `BaseObserver.legal_cells`."""
-        if not (legal := self._unpadded.legal_cells(game)):
-            return b""
-        cells = bytearray(WIDEST.num_cells)
-        for cell, at in zip(legal, self._cells.tolist(), strict=True):
-            cells[at] = cell
-        return bytes(cells)
-
-    def cell_mask(self, batch: Batch) -> Bools:
-        """Return the legal cells of each game, bool [B, 81]."""
-        mask = np.zeros((batch.num_games, WIDEST.num_cells), np.bool_)
-        mask[:, self._cells] = batch.cell_mask
-        return mask
-
-    def to_engine(self, actions: Ints) -> Ints:
-        """Convert padded actions to the engines', int64 [n] -> int64 [n]. Actions unknown to the engines become -1."""
-        known = (actions >= 0) & (actions < self.num_actions)
-        return np.where(known, self._engine[np.where(known, actions, 0)], -1)
-
-    def unpad(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return values of the engines' actions: [n, A] -> [n, actions]."""
-        return values[:, self._actions]

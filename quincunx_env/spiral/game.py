@@ -26,6 +26,7 @@ class Game(BaseGame[Rules, Deal]):
     __slots__ = ()
 
     board: "array[int]"
+    legal = b"\x01"  # every legal card goes into the next cell
 
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:

@@ -3,16 +3,18 @@
 The spiral determines the order in which cards were played and who played them. The 25 face-down cards stay unknown.
 """
 
+from array import array
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import Ints, Words, unpack
+from quincunx_env.core.arrays import Ints
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.encoding import Features, HandPlaces, Piece, Scaled
-from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pieces, batch_from_seat, from_seat
+from quincunx_env.core.encoding import Features, Piece, Scaled
+from quincunx_env.core.hand import HandActions, JointActions
+from quincunx_env.core.observation import BaseObserver, Count, Hidden, Pieces, batch_from_seat, from_seat
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.cards import CARDS, RANKS, SUITS
 from quincunx_env.spiral.game import Game
@@ -68,49 +70,29 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             layout += (Piece("preview", (len(CARDS), 2), np.int16, 0, 2 * LINE_LIMIT, meaning, unit, unit),)
         return layout
 
+    def _joint_actions(self) -> JointActions:
+        return JointActions(self.rules, 1)  # the spiral determines the cell
+
     @cached_property
-    def places(self) -> HandPlaces:
+    def places(self) -> HandActions:
         """The places of the hand, one for each card dealt."""
         order = sorted(range(len(CARDS)), key=lambda card: CARDS[card].rank)
-        return HandPlaces(order, HAND, 1, self.num_actions)
+        return HandActions(self.joint, order, HAND)
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def observe(self, game: Game, seat: int = 0) -> Pieces:
-        """Return a seat's observation of one game, as pieces (new arrays)."""
-        pieces: Pieces = {
-            "board": np.frombuffer(game.board[:], np.int8),
-            "hand": np.frombuffer(game.hands[seat][:], np.int8),
-            "counts": np.array(self._count(game, seat), np.int16),
-        }
-        if self.preview:
-            pieces["preview"] = np.zeros((len(CARDS), 2), np.int16)
-            for card in game.legal_cards() if seat == game.mover else ():
-                pieces["preview"][card] = self._makes(game, seat, card)
-        return pieces
-
-    def parts(self, game: Game, seat: int, by_place: bool) -> dict[str, Any]:
-        """Return the parts of a seat's vector of one game; see `BaseObserver.parts`."""
-        if not by_place:
-            return dict(self.observe(game, seat))
-        cards, empty = self.places.sorted_cards(game.hands[seat]), [EMPTY] * HAND
-        parts: dict[str, Any] = {
-            "board": game.board,
-            "hand": (cards + empty)[:HAND],
-            "rest": bytes(len(CARDS)),  # each card has its place
-            "counts": self._count(game, seat),
-        }
-        if self.preview:
-            parts["preview"] = preview = np.zeros((HAND, 2), np.int16)
-            if seat == game.mover and not game.over:
-                preview[: len(cards)] = [self._makes(game, seat, card) for card in cards]
-        return parts
-
-    def _count(self, game: Game, seat: int) -> list[int]:
+    def values(self, game: Game, seat: int, shown: list[int] | None) -> dict[str, Any]:
+        """Return the integers of all pieces but the hand; see `BaseObserver.values`."""
         counts = [game.ply, *from_seat(game.scores, seat)]
         if self.rules.num_rounds > 1:
             counts += [*from_seat(game.totals, seat), game.round]
-        return [*counts, game.mover ^ seat, game.first ^ seat]
+        counts += [game.mover ^ seat, game.first ^ seat]
+        values: dict[str, Any] = {"board": game.board[:], "counts": array("h", counts)}
+        if self.preview:
+            values["preview"] = preview = np.zeros((len(CARDS) if shown is None else HAND, 2), np.int16)
+            for card in game.legal_cards() if seat == game.mover else ():
+                preview[card if shown is None else shown.index(card)] = self._makes(game, seat, card)
+        return values
 
     def _makes(self, game: Game, seat: int, card: int) -> tuple[int, int]:
         """Return points of a card for the observer and the other player."""
@@ -120,51 +102,23 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             return made.points, 0
         return (column, row) if seat == game.dealer else (row, column)
 
-    def mask(self, game: Game) -> Mask:
-        """Return legal actions, int8 [A], 1 = legal: the mover's hand. It is all 0 when the game is over."""
-        return np.zeros(len(CARDS), np.int8) if game.over else np.frombuffer(game.hands[game.mover], np.int8).copy()
-
-    def legal_cells(self, game: Game) -> bytes:
-        """Return 1 for the next cell; see `BaseObserver.legal_cells`."""
-        return b"" if game.over else b"\x01"
-
     # --- Many games --------------------------------------------------------------------------------------------------
 
-    def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, [B, ...]. See `BaseObserver.observe_batch`."""
-        seats = batch.mover if seats is None else seats
-        pieces = self._public_batch(batch, seats, copy)
-        hands = unpack(self._hands(batch, seats)[:, None], len(CARDS)).view(np.int8)
-        pieces = {"board": pieces["board"], "hand": hands, "counts": pieces["counts"]}
-        if self.preview:
-            pieces["preview"] = preview = np.zeros((batch.num_games, len(CARDS), 2), np.int16)
-            rows, cards = (batch.mask & (seats == batch.mover)[:, None]).nonzero()
-            preview[rows, cards] = self._makes_batch(batch, rows, cards)
-        return pieces
-
-    def parts_batch(self, batch: Batch, seats: Ints) -> Pieces:
-        """Return the parts of one seat's vectors by place; see `BaseObserver.parts_batch`."""
-        parts = self._public_batch(batch, seats, copy=False)
-        cards = self.places.cards(self._hands(batch, seats))
-        parts |= {"hand": cards, "rest": np.zeros((batch.num_games, len(CARDS)), np.int8)}  # each card has its place
-        if self.preview:
-            parts["preview"] = preview = np.zeros((batch.num_games, HAND, 2), np.int16)
-            rows, places = ((cards != EMPTY) & (~batch.over & (seats == batch.mover))[:, None]).nonzero()
-            preview[rows, places] = self._makes_batch(batch, rows, cards[rows, places])
-        return parts
-
-    def _public_batch(self, batch: Batch, seats: Ints, copy: bool) -> Pieces:
-        """Return the pieces that do not show the hands."""
+    def values_batch(self, batch: Batch, seats: Ints, shown: Ints | None) -> Pieces:
+        """Return the integers of all pieces but the hand, [B, ...]; see `BaseObserver.values_batch`."""
         scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
         columns = [batch.ply, *scores]
         if self.rules.num_rounds > 1:
             columns += [*totals, batch.round]
         columns += [batch.mover ^ seats, batch.first ^ seats]
-        board = batch.board.copy() if copy else batch.board
-        return {"board": board, "counts": np.stack(columns, axis=1, dtype=np.int16)}
-
-    def _hands(self, batch: Batch, seats: Ints) -> Words:
-        return batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
+        values: Pieces = {"board": batch.board, "counts": np.stack(columns, axis=1, dtype=np.int16)}
+        if self.preview:
+            held = batch.mask if shown is None else (shown != EMPTY) & ~batch.over[:, None]
+            rows, at = (held & (seats == batch.mover)[:, None]).nonzero()
+            cards = at if shown is None else shown[rows, at]
+            values["preview"] = preview = np.zeros((batch.num_games, held.shape[1], 2), np.int16)
+            preview[rows, at] = self._makes_batch(batch, rows, cards)
+        return values
 
     def _makes_batch(self, batch: Batch, rows: Ints, cards: Ints) -> Ints:
         """Return points of cards for mover and other player, int64 [n, 2]."""

@@ -63,7 +63,7 @@ def number(env: Any, action: int) -> int:
     codec, game = env.unwrapped.codec, env.unwrapped.game
     if not codec.by_place:
         return action
-    return next(each for each in range(codec.num_actions) if codec.observer.joint_action(game, each) == action)
+    return next(each for each in range(codec.num_actions) if codec.numbering.joint_action(game, each) == action)
 
 
 def new(options: Options, maker: str = "raw_env") -> Any:

@@ -25,9 +25,7 @@ from quincunx_env import (
     quincunx_v0,
     spiral_v0,
 )
-from quincunx_env.core.deal import draw
 from quincunx_env.core.game import BaseGame
-from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.solitaire import make_solitaire_vec
 from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.quincunx.rules import Rules
@@ -95,12 +93,9 @@ class Driver(ABC):
         """The rules of its games."""
         return self.inner.rules
 
-    def rules_of(self, row: int, seed: int, number: int) -> Any:
-        """The rules of game ``number`` of a seed in this row."""
-        rules = self.rules
-        if not isinstance(rules, SeveralRules):
-            return rules
-        return rules[draw(len(rules), np.array([seed]), np.array([number])).item()]
+    def rules_of(self, row: int) -> Any:
+        """The rules of the games of a row."""
+        return self.rules
 
     @property
     def observer(self) -> Any:
@@ -109,7 +104,7 @@ class Driver(ABC):
 
     def observer_of(self, game: Any) -> Any:
         """The observer of one of its games."""
-        return make_observer(game.rules, padded=True) if isinstance(self.rules, SeveralRules) else self.observer
+        return self.observer
 
     @abstractmethod
     def reset(self, seed: Any = None, deals: Any = None) -> None:
@@ -148,11 +143,8 @@ class Driver(ABC):
         """The engine's action of each number, -1 if it has none, in one of its games."""
         observer = self.observer_of(game)
         if self.options.get("actions") == "hand":
-            joint = [observer.joint_action(game, number) for number in range(observer.places.num_actions)]
-        else:
-            joint = [*range(observer.num_actions)]
-        numbers: list[int] = observer.to_engine(np.array(joint)).tolist()
-        return numbers
+            return [observer.places.joint_action(game, number) for number in range(observer.places.num_actions)]
+        return [observer.joint.joint_action(game, number) for number in range(observer.num_actions)]
 
     def current(self) -> Any:
         """What the environment shows without a step."""
@@ -291,9 +283,13 @@ class Vector(Many):
 class SideBySide(Vector):
     """A Gymnasium vector environment with several rules."""
 
-    def rules_of(self, row: int, seed: int, number: int) -> Any:
+    def rules_of(self, row: int) -> Any:
         """See `Driver.rules_of`."""
         return self.rules[row % len(self.rules)]
+
+    def observer_of(self, game: Any) -> Any:
+        """See `Driver.observer_of`."""
+        return make_observer(game.rules, padded=True)
 
 
 class Stable(Vector):
@@ -450,12 +446,12 @@ def _paired(one: list[Options], other: list[Options]) -> list[Options]:
 
 SEVERAL_ALONE: list[Rules] = [Rules(), Rules(edge_contact=True, pawns=True), Rules(excuse=True, flush=True)]
 SEVERAL: list[Rules] = [Rules(2, flush=True), Rules(3, "open", excuse=True), Rules(4, pawns=True, match=True)]
-"""Rules from which each game draws its own, or which are side by side."""
+"""Rules that are side by side."""
 SOLITAIRE: list[Options] = [
     {},
     {"observation": "vector", "preview": True, "actions": "hand", "lost_value": -10},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True},
-    {"rules": [Rules(flush=True)], "observation": "vector", "mask_in": "obs"},
+    {"rules": Rules(flush=True), "padded": True, "observation": "vector", "mask_in": "obs"},
 ]
 SOLITAIRES: list[Options] = [
     {"rules": SEVERAL_ALONE, "preview": True},
@@ -466,7 +462,7 @@ MULTIPLAYER: list[Options] = [
     {"num_players": 3, "start": "open", "excuse": True, "preview": True, "actions": "hand"},
     {"num_players": 4, "start": "open", "pawns": True, "flush": True, "reward": "points"},
     {"num_players": 2, "simpleton": True, "match": True, "reward": "outcome"},
-    {"rules": [Rules(3, pawns=True)]},
+    {"rules": Rules(3, pawns=True), "padded": True},
 ]
 SPIRAL: list[Options] = [
     {},
@@ -492,11 +488,11 @@ Case = tuple[type[Driver], Callable[..., Any], Options]
 def _cases() -> Iterator[tuple[str, Case]]:
     """Every environment with each of its options."""
     every: Sequence[tuple[str, type[Driver], Callable[..., Any], list[Options]]] = (
-        ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE + SOLITAIRES),
+        ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE),
         ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, SOLITAIRE_VECTOR),
         ("make_solitaire_vec", SideBySide, make_solitaire_vec, _paired(SOLITAIRES * 2, MODES)),
         ("SolitaireVecEnv", Stable, solitaire_vec_env, SOLITAIRE[:2]),
-        ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS + VS_OPPONENTS_OF_SEVERAL),
+        ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS),
         ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, _paired(VS_OPPONENTS, MODES)),
         ("make_vs_opponents_vec", SideBySide, make_vs_opponents_vec, _paired(VS_OPPONENTS_OF_SEVERAL, MODES[1:])),
         ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[-1:]),
@@ -543,13 +539,13 @@ def every_environment(which: Callable[[Case], bool] = lambda case: True) -> pyte
 
 
 def takes_deals(case: Case) -> bool:
-    """Whether deals can be handed in to an environment, without their rules."""
-    return case[0].takes_deals and (case[0] is not Single or "rules" not in case[2])
+    """Whether deals can be handed in to an environment."""
+    return case[0].takes_deals
 
 
 def seeded(driver: Driver, number: int, seed: int = SEED) -> list[Any]:
     """The deals of game ``number`` of every row."""
-    return [new_game(driver.rules_of(row, seed + row, number), seed + row, number).deals for row in range(driver.rows)]
+    return [new_game(driver.rules_of(row), seed + row, number).deals for row in range(driver.rows)]
 
 
 def dealt(driver: Driver) -> list[Any]:

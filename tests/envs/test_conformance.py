@@ -63,15 +63,15 @@ class Variant:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The rules as options of an environment: a list of them has the padded layout."""
+        """The rules and the layout as options of an environment."""
         foreign = ("num_players", "start", "simpleton", "match") if self.rules.num_players == 1 else ("edge_contact",)
         own = {field.name for field in fields(self.rules)}.difference(foreign)
         options = {option: getattr(self.rules, option) for option in own}
-        return {"rules": [self.rules]} if self.padded else options
+        return options | {"padded": self.padded}
 
     def to_engine(self, action: int) -> int:
         """The engine's number of an interface's action."""
-        return int(self.observer.to_engine(np.array([action]))[0])
+        return int(self.observer.joint.engine(np.array([action]))[0])
 
 
 Interface = Callable[[Variant, list[int]], list[Moment]]
@@ -104,14 +104,14 @@ def reference(variant: Variant) -> tuple[list[int], list[Moment]]:
     game, rng = new_game(variant.rules, SEED), np.random.default_rng(SEED)
     script: list[int] = []
     while not game.over:
-        if getattr(game, "pending", None):  # an announcement near the truth
+        if game.decision == "announce":  # an announcement near the truth
             announced = game.value(*game.pending)[0] + int(rng.integers(-2, 3))
             action = game.rules.num_plays_encoded + announced + 64
         else:
             action = int(rng.choice(np.flatnonzero(make_observer(variant.rules).mask(game))))
         game.step(action)
         script.append(action)
-    engine = variant.observer.to_engine(np.arange(variant.observer.num_actions)).tolist()
+    engine = variant.observer.joint.engine(np.arange(variant.observer.num_actions)).tolist()
     script = [engine.index(action) for action in script]
     return script, plain_game(variant, script)
 
@@ -146,7 +146,7 @@ def batch_engine(variant: Variant, script: list[int]) -> list[Moment]:
     for action in script:
         mover, mask = int(batch.mover[0]), observer.mask_batch(batch)
         seen = observer.encoder().encode(observer.observe_batch(batch))[0]
-        gains = batch.step(observer.to_engine(others(mask, action)))[0].astype(float).tolist()
+        gains = batch.step(observer.joint.engine(others(mask, action)))[0].astype(float).tolist()
         moments.append(Moment(mover, seen, mask[0], gains, bool(batch.over[0])))
     return moments
 

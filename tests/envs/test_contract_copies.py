@@ -110,7 +110,10 @@ def other_rules(case: Case) -> dict[str, Any]:
     """An option that changes the rules, but no shape."""
     game = case[1].__module__ + str(case[2].get("game"))
     if "rules" in case[2]:
-        return {"rules": [replace(rules, flush=not rules.flush) for rules in case[2]["rules"]]}
+        rules = case[2]["rules"]
+        several = isinstance(rules, list)
+        others = [replace(each, flush=not each.flush) for each in (rules if several else [rules])]
+        return {"rules": others if several else others[0]}
     return {"fifteens": not case[2].get("fifteens", False)} if "spiral" in game else {"flush": "flush" not in case[2]}
 
 

@@ -107,7 +107,8 @@ QUINCUNX = QUINCUNX_AGENTS + VS_OPPONENTS + [batched_games]
 MULTIPLAYER = QUINCUNX + SPIRAL_AGENTS
 EVERY = MULTIPLAYER + SOLITAIRE
 GYMNASIUM = SOLITAIRE + VS_OPPONENTS
-LISTS: list[Make] = [*SOLITAIRE, solitaire_vec, *VS_OPPONENTS, vs_opponents_vec, batched_games, *QUINCUNX_AGENTS]
+ONE_SET: list[Make] = [*SOLITAIRE, *VS_OPPONENTS, batched_games, *QUINCUNX_AGENTS]
+SIDE_BY_SIDE: list[Make] = [solitaire_vec, vs_opponents_vec]
 VECTOR: list[Make] = [SolitaireVectorEnv, vs_opponents_vector]
 WINDOWED: list[Make] = [*AGENTS, SolitaireEnv, vs_opponents]
 
@@ -127,7 +128,6 @@ WRONG: list[tuple[list[Make], Options, str]] = [
         {"observation": "image"},
         "observation must be one of 'pieces', 'vector', got 'image'",
     ),
-    (AGENTS, {"observation": "pieces"}, "observation must be one of 'vector', got 'pieces'"),
     (EVERY, {"actions": "cards"}, "actions must be one of 'joint', 'hand', got 'cards'"),
     (WINDOWED, {"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array', 'human', got 'rgb'"),
     (VECTOR, {"render_mode": "human"}, "render_mode must be one of None, 'ansi', 'rgb_array', got 'human'"),
@@ -173,34 +173,25 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (SOLITAIRE, {"rules": Rules(2)}, "num_players must be 1 in an environment of the solitaire, got 2"),
     (SOLITAIRE, {"rules": {"num_players": 2.5}}, "num_players must be 1 in an environment of the solitaire, got 2.5"),
     (QUINCUNX + SOLITAIRE, {"rules": {"flush": 1}}, "flush must be True or False, got 1"),
-    (LISTS, {"rules": [{}, {}]}, "at least one, each once"),
-    (LISTS[:-2], {"rules": [{}, 3]}, "rules must be a quincunx_env."),
-    (SOLITAIRE, {"rules": [Rules(), spiral.Rules()]}, "rules must be a quincunx_env."),
-    (LISTS[3:], {"rules": [Rules(2), spiral.Rules()]}, "rules are for 'spiral', but the game is 'quincunx'"),
-    (LISTS, {"rules": [{}], "flush": True}, "give rules= or single options, not both"),
+    (ONE_SET, {"rules": [{}]}, "Rules or a mapping of its fields ("),
+    (SIDE_BY_SIDE, {"rules": []}, "a list of rules must have at least one"),
+    (SIDE_BY_SIDE, {"rules": [{}, 3]}, "rules must be a quincunx_env."),
+    (SIDE_BY_SIDE, {"rules": [{}], "flush": True}, "give rules= or single options, not both"),
+    ([vs_opponents_vec], {"rules": [Rules(2), spiral.Rules()]}, "rules are for 'spiral', but the game is 'quincunx'"),
     (
-        LISTS[3:-2],
+        [vs_opponents_vec],
         {"game": "spiral", "rules": [{}]},
         "'spiral' has no padded observations: make an environment or a policy for each",
     ),
-    (SPIRAL_AGENTS, {"rules": [{}]}, "'spiral' has no padded observations: make an environment or a policy for each"),
+    (SPIRAL_AGENTS, {"padded": True}, "'spiral' has no padded observations: make an environment or a policy for each"),
+    (EVERY, {"padded": 1}, "padded must be one of False, True, got 1"),
     (
-        [*VECTOR, batched_games, *QUINCUNX_AGENTS],
-        {"rules": [{}, {"flush": True}]},
-        "one set of rules is needed here, got 2: make an environment for each, or one by gymnasium.make_vec",
-    ),
-    (
-        [solitaire_vec, vs_opponents_vec],
+        SIDE_BY_SIDE,
         {"rules": [{}, {"flush": True}, {"pawns": True}, {"excuse": True}]},
         "num_envs must be an integer from 4 to 2**63 - 1, got 3",
     ),
     (
-        [vs_opponents],
-        {"rules": [Rules(2), Rules(3)], "opponents": [greedy, greedy]},
-        "opponents must be one policy for all other seats where their number differs by game",
-    ),
-    (
-        [vs_opponents],
+        [vs_opponents_vec],
         {"rules": [Rules(2), Rules(2, mini=True)], "opponents": "value"},
         "no shipped network has learned mini-2: they play solitaire, 2-corners, 2-open, 3-corners, 3-open, 4-corners, "
         "4-open; leave '2 players, mini' out of rules=, or choose other opponents",
@@ -438,7 +429,6 @@ def test_wrong_reset_options_are_refused(case: Case) -> None:
     """Names that are not known, and what is no mapping; the error names those that are known; nothing changes."""
     driver = drive(case).started(3)
     known = {Agents: "'deal', 'options'", Single: "'deal'"}.get(case[0], "'deal', 'reset_mask'")
-    known += ", 'rules'" if case[0] is Single and "rules" in case[2] else ""
     wrong: dict[Any, Any] = {"dael": None, "rows": [0], 1: 2}
     if not issubclass(case[0], Vector):
         wrong["reset_mask"] = np.ones(1, np.bool_)
@@ -464,7 +454,7 @@ def test_agents_ignore_the_reset_option_of_pettingzoos_tests(case: Case) -> None
 REQUIRED: dict[str, list[Options]] = {
     "Quincunx/Solitaire-v0": [{}, {"rules": Rules(flush=True), "actions": "hand", "lost_value": -1}],
     "Quincunx/SolitaireFlat-v0": [{}],
-    "Quincunx/SolitaireMasked-v0": [{}, {"rules": [{}, {"flush": True}]}],
+    "Quincunx/SolitaireMasked-v0": [{}, {"rules": {"flush": True}, "padded": True}],
     "Quincunx/VsOpponentsFlat-v0": [{}],
     "Quincunx/VsOpponentsMasked-v0": [{}, {"opponents": "uniform"}],
     "Quincunx/VsOpponents-v0": [

@@ -40,7 +40,7 @@ def test_a_seed_names_a_series_of_games(case: Case) -> None:
         for number in range(2):
             driver.reset(SEED if number == 0 else None)
             assert dealt(driver) == seeded(driver, number)
-            rules = [driver.rules_of(row, SEED + row, number) for row in range(driver.rows)]
+            rules = [driver.rules_of(row) for row in range(driver.rows)]
             assert [game.rules for game in driver.games()] == rules
             assert identified(driver) == [(SEED + row, number) for row in range(driver.rows)]
 
@@ -55,7 +55,7 @@ def test_ended_games_are_followed_by_the_next_of_their_series(case: Case) -> Non
         driver.advance(rng)
         for row, deals in enumerate(dealt(driver)):
             numbers[row] += deals != before[1][row]
-            rules = driver.rules_of(row, SEED + row, numbers[row])
+            rules = driver.rules_of(row)
             assert deals == new_game(rules, SEED + row, numbers[row]).deals
         over = [game.over for game in driver.games()]
     assert len(over) == driver.rows
@@ -100,7 +100,7 @@ def test_without_a_seed_games_are_random_and_can_be_repeated(case: Case) -> None
         driver.reset()
         for row, (seed, number) in enumerate(identified(driver)):
             assert number == 0
-            assert dealt(driver)[row] == new_game(driver.rules_of(row, seed, 0), seed, 0).deals
+            assert dealt(driver)[row] == new_game(driver.rules_of(row), seed, 0).deals
             seeds.add(seed)
     assert len(seeds) == 2 * driver.rows
     assert min(seeds) >= 0

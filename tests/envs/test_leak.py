@@ -42,18 +42,16 @@ Interface = Callable[[Any, bool], Observe]
 
 
 def options_of(rules: Any, padded: bool) -> dict[str, Any]:
-    """The rules as options of an environment: a list of them has the padded layout."""
-    if padded:
-        return {"preview": True, "rules": [rules]}
+    """The rules and the layout as options of an environment."""
     foreign = ("num_players", "start", "simpleton", "match") if rules.num_players == 1 else ("edge_contact",)
     own = {field.name: getattr(rules, field.name) for field in fields(rules) if field.name not in foreign}
-    return own | {"preview": True}
+    return own | {"preview": True, "padded": padded}
 
 
 def numbered(rules: BaseRules, padded: bool) -> Callable[[list[int]], list[int]]:
     """Actions of the engine in the numbering of an interface."""
     observer = make_observer(rules, padded=padded)
-    engine = observer.to_engine(np.arange(observer.num_actions)).tolist()
+    engine = observer.joint.engine(np.arange(observer.num_actions)).tolist()
     numbers = {action: number for number, action in enumerate(engine)}
     return lambda actions: [numbers[action] for action in actions]
 
@@ -133,7 +131,7 @@ def learner(rules: BaseRules, padded: bool) -> Observe:
         env = VsOpponentsEnv(game=name, opponents=replay, seat=seat, **options_of(rules, padded))
         own = number(actions)
         try:
-            shown: Any = env.reset(options={"deal": list(deals)} | ({"rules": rules} if padded else {}))
+            shown: Any = env.reset(options={"deal": list(deals)})
             while played[0] < len(actions):
                 played[0] += 1
                 shown = env.step(own[played[0] - 1])
@@ -148,7 +146,7 @@ def solitaire_env(rules: BaseRules, padded: bool) -> Observe:
     env, number = SolitaireEnv(**options_of(rules, padded)), numbered(rules, padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
-        shown: Any = env.reset(options={"deal": deals[0]} | ({"rules": rules} if padded else {}))
+        shown: Any = env.reset(options={"deal": deals[0]})
         for action in number(actions):
             shown = env.step(action)
         return shown

@@ -1,9 +1,8 @@
-"""Rules that vary: row i of many games plays rules i mod k, a single environment draws its rules by its seed."""
+"""Lists of rules: row i of a vector environment plays rules i mod k."""
 
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -11,20 +10,22 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env import SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv
-from quincunx_env.core.deal import draw
+from quincunx_env import (
+    BatchedGames,
+    SolitaireEnv,
+    SolitaireVectorEnv,
+    VsOpponentsEnv,
+    VsOpponentsVectorEnv,
+    quincunx_v0,
+)
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.rules import SeveralRules
 from quincunx_env.envs.side_by_side import SideBySideVectorEnv
 from quincunx_env.envs.solitaire import make_solitaire_vec
-from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vs_opponents import make_vs_opponents_vec
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import make_observer
 from tests.envs.drivers import SEVERAL, SEVERAL_ALONE, SideBySide
 from tests.variants import same
 
@@ -34,18 +35,6 @@ TOGETHER = [*SEVERAL, Rules(2, simpleton=True), Rules(2, mini=True)]
 
 Make = Callable[..., Any]
 
-
-def test_draws_are_frozen_and_uniform() -> None:
-    """They differ by seed, game and domain."""
-    seeds, games = np.arange(8), np.zeros(8, np.int64)
-    assert draw(5, seeds, games).tolist() == [3, 3, 2, 2, 3, 2, 1, 2]
-    assert draw(5, seeds, games + 1).tolist() == [0, 4, 3, 1, 1, 0, 2, 4]
-    assert draw(5, seeds, games, "benchmark").tolist() == [1, 2, 4, 0, 1, 0, 1, 1]
-    many = draw(5, np.arange(50_000) // 100, np.arange(50_000) % 100)
-    assert np.bincount(many) == pytest.approx(10_000, abs=400)
-
-
-# --- Side by side ----------------------------------------------------------------------------------------------------
 
 KINDS: list[tuple[Make, Make, list[Rules], dict[str, Any]]] = [
     (make_solitaire_vec, SolitaireVectorEnv, SEVERAL_ALONE, {"lost_value": -5}),
@@ -83,9 +72,11 @@ def test_rows_are_the_games_of_each_rules_alone(
     options = options | {"autoreset_mode": mode, "observation": observation}
     env, count, rng = make(ROWS, rules=rules, **options), len(rules), np.random.default_rng(SEED)
     own = [slice(index, None, count) for index in range(count)]
-    parts = [alone(len(range(ROWS)[rows]), rules=[each], **options) for rows, each in zip(own, rules, strict=True)]
+    parts = [
+        alone(len(range(ROWS)[rows]), rules=each, padded=True, **options) for rows, each in zip(own, rules, strict=True)
+    ]
     assert isinstance(env, SideBySideVectorEnv)
-    assert env.rules == SeveralRules(rules)
+    assert env.rules == rules
 
     def check(found: tuple[Any, ...], expected: list[tuple[Any, ...]]) -> None:
         assert env.observation_space.contains(found[0])
@@ -206,72 +197,16 @@ def test_many_games_of_several_rules_are_made_by_their_ids() -> None:
         assert texts[3] == env.envs[3 % len(rules)].render()[3 // len(rules)]  # type: ignore[index]
 
 
-# --- One game --------------------------------------------------------------------------------------------------------
-
-SINGLE: list[tuple[Make, list[Rules]]] = [
-    (partial(SolitaireEnv, rules=SEVERAL_ALONE), SEVERAL_ALONE),
-    (partial(VsOpponentsEnv, rules=TOGETHER, opponents="greedy"), TOGETHER),
-]
+def test_rules_given_twice_have_twice_the_rows() -> None:
+    env = make_solitaire_vec(ROWS, rules=[SEVERAL_ALONE[0], SEVERAL_ALONE[0], SEVERAL_ALONE[1]])
+    env.reset(seed=SEED)
+    assert [env.to_game(row).rules == SEVERAL_ALONE[1] for row in range(ROWS)] == [False, False, True] * 2 + [False]
 
 
-@pytest.mark.parametrize(("make", "rules"), SINGLE, ids=["solitaire", "players"])
-def test_one_game_draws_its_rules_by_its_seed(make: Make, rules: list[Rules]) -> None:
-    """Its observation is that of the drawn rules in the common shape; the info has their index."""
-    env, found = make(), set()
-    for number in range(20):
-        observation, info = env.reset(seed=SEED if number == 0 else None)
-        index = draw(len(rules), np.array([SEED]), np.array([number])).item()
-        found.add(index)
-        assert info["rules"] == index
-        assert env.game.rules == rules[index]
-        assert env.game.deals == Game.from_seed(rules[index], SEED, number).deals
-        seat = getattr(env, "seat", 0)
-        same(observation, make_observer(rules[index], padded=True).observe(env.game, seat))
-        assert env.observation_space.contains(observation)
-    assert len(found) == len(rules)
-
-
-@pytest.mark.parametrize(("make", "rules"), SINGLE, ids=["solitaire", "players"])
-def test_rules_are_chosen_at_reset(make: Make, rules: list[Rules]) -> None:
-    """By index, as they are or as a mapping, with their deals; the next game draws again."""
-    env = make()
-    mapping = {name: np.array(value) for name, value in asdict(rules[1]).items()}
-    for chosen in (1, np.int64(1), np.array(1), rules[1], asdict(rules[1]), mapping):
-        env.reset(seed=SEED, options={"rules": chosen})
-        assert (env.game.rules, env.game.deals) == (rules[1], Game.from_seed(rules[1], SEED).deals)
-    deals = list(Game.from_seed(rules[2], 7).deals)
-    env.reset(seed=SEED, options={"rules": rules[2], "deal": deals})
-    assert env.game.deals == tuple(deals)
-    before = env.get_state()
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"rules": Rules(flush=True, excuse=True, pawns=True)}, "make the environment with these rules, too"),
-        ({"rules": 9}, "make the environment with these rules, too, to choose them here: 9"),
-        ({"rules": True}, "make the environment with these rules, too, to choose them here: True"),
-        ({"rules": np.zeros(3)}, "make the environment with these rules, too, to choose them here"),
-        ({"deal": deals}, "a deal needs its rules where games have several"),
-        ({"rules": rules[0], "deal": deals}, "deal"),
-    ]
-    for options, match in wrong:
-        with pytest.raises(ValueError, match=match):
-            env.reset(seed=SEED, options=options)
-        assert env.get_state()["deals"] == before["deals"]
-        assert env.game.deals == tuple(deals)
-    env.reset()
-    assert env.game.rules == rules[draw(len(rules), np.array([SEED]), np.array([1])).item()]
-
-
-def test_prompts_have_one_set_of_rules() -> None:
-    with pytest.raises(ValueError, match=r"rules must be one set of rules for prompts"):
-        TextEnv(rules=[{}])
-
-
-def test_checkers_accept_rules_that_vary() -> None:
-    """Gymnasium's and stable-baselines3's; specs are written as JSON."""
-    for name, rules in (("Solitaire", SEVERAL_ALONE), ("VsOpponents", TOGETHER)):
-        env = gymnasium.make(f"Quincunx/{name}-v0", rules=[asdict(each) for each in rules], illegal="next")
-        check_env(env.unwrapped, skip_render_check=True)
-        assert env.spec
-        again: Any = gymnasium.make(EnvSpec.from_json(env.spec.to_json())).unwrapped
-        assert list(again.rules) == rules
-        vector: Any = gymnasium.make(f"Quincunx/{name}-v0", rules=rules, illegal="next", observation="vector").unwrapped
-        pytest.importorskip("stable_baselines3.common.env_checker").check_env(vector)
+def test_one_environment_plays_one_set_of_rules() -> None:
+    """A list is refused, in a sentence; an empty one also by many games."""
+    for make in (SolitaireEnv, SolitaireVectorEnv, quincunx_v0.raw_env, BatchedGames, VsOpponentsEnv):
+        with pytest.raises(ValueError, match=r"rules must be a .*Rules or a mapping of its fields \("):
+            make(**{"num_games": 2} if make is BatchedGames else {}, rules=[{}])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a list of rules must have at least one"):
+        make_solitaire_vec(2, rules=[])

@@ -19,7 +19,7 @@ CHECKED: list[Options] = [
     {},
     {"observation": "vector", "mask_in": "obs"},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "mask_in": "obs"},
-    {"rules": [{"flush": True}]},
+    {"rules": {"flush": True}, "padded": True},
     {"actions": "hand", "observation": "vector", "preview": True, "mask_in": "obs"},
 ]
 

@@ -35,7 +35,7 @@ GAMES: list[dict[str, Any]] = [
     {"num_players": 3, "simpleton": True},
 ]
 BY_PLACE = {"mini": True, "reward": "outcome", "actions": "hand", "observation": "vector"}
-MORE_GAMES = [*GAMES, *[{"rules": SEVERAL}] * 3]
+MORE_GAMES = [*GAMES, *({"rules": rules, "padded": True} for rules in SEVERAL)]
 
 
 def lowest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
@@ -73,10 +73,10 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
     opponents = greedy if reward == "points" else lowest
     env = VsOpponentsEnv(opponents=opponents, reward=reward, observation="vector", **options)
     rng = np.random.default_rng(5)
-    for number in range(options.get("num_players", 5) + 1):
+    for number in range(env.rules.num_players + 1):
         seen, info = env.reset(seed=SEED if number == 0 else None)
         rules = env.game.rules
-        players, observer = rules.num_players, make_observer(rules, padded="rules" in options)
+        players, observer = rules.num_players, make_observer(rules, padded=options.get("padded", False))
         game, seat = Game.from_seed(rules, SEED, number), number % players
         total, waiting, over = 0.0, 0.0, False
         while not over:
@@ -87,7 +87,7 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
             same(env.action_masks(), observer.mask(game).view(np.bool_))
             action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             seen, got, over, truncated, info = env.step(action)
-            waiting += reward_of(reward, game.step(int(observer.to_engine(np.array([action]))[0])), seat)
+            waiting += reward_of(reward, game.step(int(observer.joint.engine(np.array([action]))[0])), seat)
             while not game.over and game.mover != seat:
                 waiting += reward_of(reward, game.step(act(opponents, game)), seat)
             if game.over and reward == "outcome":
@@ -216,10 +216,10 @@ def test_opponents_and_pools_are_policies_or_their_names() -> None:
     given: list[Any] = [greedy, "greedy", "quincunx_agents.greedy:greedy", Factory()]
     for opponents in (*given, given[:2]):
         made = VsOpponentsVectorEnv(2, opponents=opponents, num_players=3).opponents
-        assert made.policies == VsOpponentsEnv(opponents=opponents, num_players=3).opponents.policies == [(greedy,)] * 2
+        assert made.policies == VsOpponentsEnv(opponents=opponents, num_players=3).opponents.policies == [greedy] * 2
     envs = VsOpponentsVectorEnv(2, pool=given[:2], num_players=3)
     envs.set_pool(given)
-    assert envs.opponents.policies == [(greedy,)] * 4
+    assert envs.opponents.policies == [greedy] * 4
     assert gymnasium.make("Quincunx/VsOpponents-v0", opponents="heuristic").reset(seed=0)[1]["action_mask"].any()
 
 
@@ -268,7 +268,7 @@ def test_wrong_pools_are_refused(policies: Any, chances: Any, match: str) -> Non
     envs = VsOpponentsVectorEnv(2, pool=[lowest, highest])
     with pytest.raises(ValueError, match=match):
         envs.set_pool(policies, chances)
-    assert envs.opponents.policies == [(lowest,), (highest,)]
+    assert envs.opponents.policies == [lowest, highest]
     with pytest.raises(ValueError, match="made with opponents"):
         VsOpponentsVectorEnv(2, opponents=greedy).set_pool([greedy])
 

@@ -2,7 +2,7 @@
 
 import pickle
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,18 @@ from quincunx_env import VsOpponentsVectorEnv
 from quincunx_env.arena import Deals
 from quincunx_env.arena.matches import MatchConfig, play_matches
 from quincunx_env.cli import main
+from quincunx_env.codec import Codec
 from quincunx_env.core.policy import policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.codec import Codec
-from quincunx_env.policies import EncodedPolicy, Encoding, by_display_name, definition, display_name, resolve
+from quincunx_env.policies import (
+    EncodedPolicy,
+    Encoding,
+    ModelOptions,
+    by_display_name,
+    definition,
+    display_name,
+    resolve,
+)
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 from quincunx_env.spiral import Rules as SpiralRules
@@ -54,8 +62,8 @@ def test_it_sees_what_its_environment_shows(rules: BaseRules, encoding: Encoding
         return last(observation, mask, rng)
 
     policy.action_values = values  # type: ignore[attr-defined]
-    decoded: Any = EncodedPolicy(policy, **asdict(encoding)).for_rules(rules)
-    codec = Codec(rules, **asdict(replace(encoding, observation=encoding.observation or "pieces")))
+    decoded: Any = EncodedPolicy(policy, **encoding.options).for_rules(rules)
+    codec = Codec(rules, **replace(encoding, observation=encoding.observation or "pieces").options)
     observer, rng = make_observer(rules, decoded.preview), np.random.default_rng(0)
     batch = observer.make_batch(3)
     batch.reset(seed=5)
@@ -63,8 +71,8 @@ def test_it_sees_what_its_environment_shows(rules: BaseRules, encoding: Encoding
         seen, mask = observer.observe_batch(batch), batch.mask
         actions = decoded(seen, mask, rng)
         observation, legal = shown
-        np.testing.assert_equal(observation, codec.with_mask(codec.observe_batch(batch), legal))
-        assert (legal == codec.mask_batch(batch)).all()
+        np.testing.assert_equal(observation, codec.with_mask(codec.of_batch(batch), legal))
+        assert (legal == codec.masks(batch)).all()
         assert (actions == codec.decode_actions(last(observation, legal, rng), ~batch.over, batch)).all()
         assert (decoded.action_values(seen, mask, rng).argmax(axis=1) == actions).all()
         batch.step(actions)
@@ -96,16 +104,44 @@ def test_options_of_the_command_line_are_of_policies_in_modules(
     main(["evaluate", *policies, *read, "--deals", "6", "--workers", "1"])
     rows = [line.split("|")[2:] for line in capsys.readouterr().out.splitlines() if line.startswith(("| one", "| two"))]
     assert rows[0] == rows[1]
-    [found] = by_display_name([f"one={my_module}:policy"], encoding=Encoding(observation="vector")).values()
+    [found] = by_display_name([f"one={my_module}:policy"], encoding=ModelOptions(observation="vector")).values()
     assert isinstance(found, EncodedPolicy)
     assert display_name(found) == f"{my_module}:policy"
     assert definition(found) != definition(resolve(f"{my_module}:policy"))
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_a_wrong_option_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^observation is 'pieces' or 'vector', and actions 'joint' or 'hand', got"):
-        EncodedPolicy(last, observation="text")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("option", "value"), [("observation", "text"), ("actions", "cards"), ("mask_in", "both"), ("preview", 1)]
+)
+def test_a_wrong_option_is_refused(option: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{option} must be one of .*, got {value!r}"):
+        EncodedPolicy(last, **{option: value})
+
+
+@pytest.mark.parametrize("encoding", [None, *OPTIONS], ids=str)
+@pytest.mark.parametrize("wrong", [5, [1, 2], np.zeros((3, 1), int), np.zeros(3)], ids=str)
+def test_one_integer_for_each_position_is_needed(encoding: Encoding | None, wrong: Any) -> None:
+    """One action is not broadcast over several games, in joint actions or by place of the hand."""
+
+    def policy(observation: Any, mask: Any, rng: np.random.Generator) -> Any:
+        return wrong
+
+    agent: Any = policy if encoding is None else EncodedPolicy(policy, **encoding.options)
+    with pytest.raises(ValueError, match=r"^the policy .*: 3 integer actions are needed, got"):
+        play_matches([agent], np.array([[0]]), MatchConfig(Rules(), Deals(3)), 0)
+
+
+def test_a_policy_of_vectors_is_told_how_to_get_them() -> None:
+    """In one line, whatever it does with the dictionary."""
+    weights = np.zeros(9)
+    for policy in (
+        lambda observation, mask, rng: observation @ weights,
+        lambda observation, mask, rng: observation[:, :9].argmax(axis=1),
+        lambda observation, mask, rng: observation.reshape(-1),
+    ):
+        with pytest.raises(ValueError, match=r"cannot read the pieces .*EncodedPolicy\(policy, observation='vector'\)"):
+            play_matches([policy], np.array([[0]]), MatchConfig(Rules(), Deals(3)), 0)
 
 
 def test_policies_that_do_not_read_the_preview_do_not_cost_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,55 +1,32 @@
 """Models of PPO, A2C, DQN and MaskablePPO that stable-baselines3 and sb3-contrib saved.
 
 Their own loaders read them. They unpickle parts of the file, which executes any code in it, and therefore need trust.
-The algorithm follows from the JSON in the file, which is read before and executes nothing. The observations follow from
-the options of the environment: `quincunx_env.policies.encoding`.
+The algorithm and the options of the environment stand in the JSON file beside a model, or are named with it.
 """
 
-import json
 import warnings
-import zipfile
-from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
+import torch
 from gymnasium import spaces
 
 from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("sb3", "a model of stable-baselines3"):
-    import torch
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import A2C, DQN, PPO
 
 from quincunx_agents.afterstates import Bools
 from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
-from quincunx_agents.torch.network_policy import NetworkPolicy
-from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
+from quincunx_env.codec import Codec
 from quincunx_env.core.policy import NotFiniteError, Policy
-from quincunx_env.core.rules import BaseRules, SeveralRules
-from quincunx_env.envs.codec import Codec
-from quincunx_env.policies.encoded import EncodedPolicy
-from quincunx_env.policies.encoding import Encoding, options_file, read_options
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies.encoded import Decoded
 from quincunx_env.policies.files import PolicyFile, untrusted
 from quincunx_env.registry import spec_of
 
-ALGORITHMS = {algorithm.__name__: algorithm for algorithm in (PPO, A2C, DQN, MaskablePPO)}
+ALGORITHMS = {algorithm.__name__: algorithm for algorithm in (MaskablePPO, PPO, A2C, DQN)}
 """Algorithms whose models can be used, by name."""
-
-SETTINGS = {
-    "n_delta": "ARS",
-    "cg_max_steps": "TRPO",
-    "n_quantiles": "QRDQN",
-    "top_quantiles_to_drop_per_net": "TQC",
-    "target_policy_noise": "TD3 or DDPG",
-    "target_entropy": "SAC or CrossQ",
-    "clip_range": "PPO",
-    "exploration_rate": "DQN",
-    "gae_lambda": "A2C",
-}
-"""Algorithms by a setting that all their models have, but no model of an algorithm after them. RecurrentPPO and
-MaskablePPO have the settings of PPO, and differ from it in the buffer."""
 
 TRAINING = {
     **dict.fromkeys(("clip_range", "learning_rate"), 0.0),
@@ -58,23 +35,18 @@ TRAINING = {
 }
 """Replacements of settings that only training needs: no large buffer, no function of another Python."""
 
-MAX_DESCRIPTION = 1 << 26
-"""Upper limit of the JSON in a file, in bytes: 64 MiB, many times a usual model."""
-
 
 class Model:
     """A loaded model; a `quincunx_env.core.policy.PolicyFactory`.
 
     Args:
         model: of one of the `ALGORITHMS`.
+        options: of its environment, by name.
         trained: rules of its environment, or None if they are unknown.
-        encoding: options of its environment.
     """
 
-    def __init__(self, model: Any, trained: BaseRules | SeveralRules | None, encoding: Encoding) -> None:
-        self.model = model
-        self.trained = trained
-        self.encoding = encoding
+    def __init__(self, model: Any, options: dict[str, Any], trained: BaseRules | None) -> None:
+        self.model, self.options, self.trained = model, options, trained
         self.policy = model.policy
         self.policy.set_training_mode(False)
 
@@ -82,24 +54,14 @@ class Model:
         """Return the greedy policy for games with the model's observations.
 
         Raises:
-            ValueError: if it was trained on other observations, or if a wrapper has changed them.
+            ValueError: if it was trained on other observations.
         """
-        codec = Codec(rules, **asdict(self.encoding))
-        self._require_fitting(codec, rules)
-        last = self.model._last_obs
-        if last is not None and not _is_own(codec, last):
-            raise ValueError(
-                "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
-                "name it as 'module:attribute', with a function that changes them, too"
-            )
+        codec = Codec(rules, **self.options)
+        self._require_fitting(codec)
         # The unit of the scores is unknown. Without a tolerance it plays as the library that trained the network.
-        greedy, encoding = GreedyPolicy(self.scores, tolerance=0), self.encoding
-        if isinstance(self.policy, QuincunxMaskablePolicy):  # whose vectors `NetworkPolicy` makes
-            greedy = NetworkPolicy(self.policy.mlp_extractor.forward_actor, codec.observer)
-            encoding = replace(encoding, observation="pieces")
-        return EncodedPolicy(greedy, **asdict(encoding)).for_rules(rules)
+        return Decoded(GreedyPolicy(self.scores, tolerance=0), codec)
 
-    def _require_fitting(self, codec: Codec, rules: BaseRules) -> None:
+    def _require_fitting(self, codec: Codec) -> None:
         """Check that the model has the spaces of an environment.
 
         Raises:
@@ -109,13 +71,14 @@ class Model:
         given = codec.observation_space(), codec.action_space()
         if own == given:
             return
-        if self.trained not in (None, rules):
+        if self.trained not in (None, codec.rules):
             raise ValueError(
-                f"it was trained for {_written(self.trained)}, got {_written(rules)}: play the game that it has learned"
+                f"it was trained for {_written(self.trained)}, got {_written(codec.rules)}: play the game that it has "
+                "learned"
             )
-        options = ", ".join(f"{name}={value!r}" for name, value in asdict(self.encoding).items())
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
         raise ValueError(
-            f"{options} give {_in_words(*given, own[0])} in {_written(rules)}; the model has "
+            f"{options} give {_in_words(*given, own[0])} in {_written(codec.rules)}; the model has "
             f"{_in_words(*own, given[0])}"
         )
 
@@ -137,24 +100,13 @@ class Model:
                 try:
                     found = self.policy.get_distribution(tensors).distribution.logits
                 except ValueError as error:  # torch refuses NaN
-                    raise NotFiniteError(f"it computes numbers that are none (NaN): {error}") from error
+                    raise NotFiniteError(f"it computes numbers that are not finite (NaN): {error}") from error
         outputs: Scores = found.numpy()
         return outputs
 
 
-def _is_own(codec: Codec, observation: Any) -> bool:
-    """Return whether observations [n, ...] are unchanged by wrappers such as ``VecNormalize``."""
-    seen = observation if isinstance(observation, dict) else {"observation": observation}
-    if codec.options["observation"] == "vector":
-        encoder, vector = codec.observer.encoder(codec.by_place), seen["observation"]
-        return bool((encoder.encode(encoder.decode(vector)) == vector).all())
-    return not any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen.values())
-
-
 def _written(rules: Any) -> str:
     """Return rules with the options that are not the default."""
-    if isinstance(rules, SeveralRules):
-        return " and ".join(map(_written, rules))
     return f"{spec_of(rules).name}.{rules!r}"
 
 
@@ -170,54 +122,35 @@ def read(file: PolicyFile) -> Model:
     """Read a saved model.
 
     Raises:
-        UntrustedFileError: without trust; nothing has been unpickled then.
-        ValueError: if the file is damaged, not such a model, or of another algorithm, or if the options of its
+        UntrustedFileError: without trust; nothing of the file has been read then.
+        ValueError: if the file is damaged or of another algorithm, or if the algorithm or the options of its
             environment are unknown.
     """
     path = file.location
-    try:
-        algorithm = _algorithm(path)
-    except Exception as error:  # zipfile raises anything for a damaged file
-        raise _damaged(error) from error
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"it is a model of {algorithm}; models of PPO, A2C, DQN and MaskablePPO can be used")
     if not file.trust:
         raise untrusted(path)
-    trained, encoding = read_options(path) if options_file(path).exists() else (None, file.encoding)
-    if encoding.observation is None:
+    trained, options, algorithm = None, file.options, file.algorithm
+    if Codec.path(path).exists():
+        codec, algorithm = Codec.read(path)
+        trained, options = codec.rules, codec.options
+    known = ", ".join(ALGORITHMS)
+    if options["observation"] is None or not algorithm:
         raise ValueError(
-            f"the options of its environment are unknown: save it by quincunx_env.adapters.sb3.save(model, "
-            f"{path.name!r}), which writes {options_file(path).name}, or name them, as in PolicyFile({path.name!r}, "
-            "trust=True, observation='vector') or --observation vector"
+            f"its algorithm or the options of its environment are unknown: save it by "
+            f"quincunx_env.adapters.sb3.save(model, {path.name!r}), which writes {Codec.path(path).name}, or name "
+            f"them, as in PolicyFile({path.name!r}, trust=True, algorithm='MaskablePPO', observation='vector') or "
+            f"--algorithm MaskablePPO --observation vector; algorithms are {known}"
         )
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"models of {algorithm} cannot be used: algorithms are {known}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("error", "Could not deserialize object")
             model = ALGORITHMS[algorithm].load(path, device="cpu", custom_objects=TRAINING)
-            return Model(model, trained, encoding)
+            return Model(model, options, trained)
     except Exception as error:  # anything that the file contains was executed
-        raise _damaged(error) from error
-
-
-def _algorithm(path: Path) -> str:
-    """Return the name of a saved model's algorithm. It may be one that cannot be used."""
-    with zipfile.ZipFile(path) as archive:
-        if (size := archive.getinfo("data").file_size) > MAX_DESCRIPTION:
-            raise ValueError(f"its description has {size} bytes, at most {MAX_DESCRIPTION} are read")
-        data = json.loads(archive.read("data"))
-    found = next((name for setting, name in SETTINGS.items() if setting in data), "")
-    if not found:
-        raise ValueError("its description names the settings of no algorithm")
-    if found != "PPO":
-        return found
-    buffer = data["rollout_buffer_class"]
-    if buffer is None:
-        return "RecurrentPPO"
-    modules = buffer.get("__module__", ""), data["policy_class"].get("__module__", "")
-    return "MaskablePPO" if any(module.startswith("sb3_contrib.common.maskable.") for module in modules) else "PPO"
-
-
-def _damaged(error: Exception) -> ValueError:
-    reason = " ".join(str(error).split())[:160]
-    return ValueError(f"it is damaged, or no model of stable-baselines3: {type(error).__name__}: {reason}")
+        reason = " ".join(str(error).split())[:160]
+        raise ValueError(
+            f"it is damaged, or not a model of {algorithm} of stable-baselines3: {type(error).__name__}: {reason}"
+        ) from error

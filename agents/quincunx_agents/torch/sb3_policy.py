@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from quincunx_agents.torch.network_policy import NetworkPolicy
 from quincunx_agents.torch.networks import Plays, PolicyNetwork
+from quincunx_env.codec import Codec
 from quincunx_env.core.observation import Observer
 
 
@@ -113,15 +114,14 @@ def _sums(numbers: Tensor, rows: Tensor, count: int) -> Tensor:
     return numbers.new_zeros(count).index_add(0, rows, numbers)
 
 
-def sb3_agent(policy: MaskableActorCriticPolicy, observer: Observer) -> NetworkPolicy:
+def sb3_agent(policy: MaskableActorCriticPolicy, codec: Codec) -> NetworkPolicy:
     """Return the greedy agent of a policy that sb3-contrib trained.
 
     Args:
         policy: of a MaskablePPO trained on ``observation="vector"``.
-        observer: of the environment it was trained on.
+        codec: of the environment it was trained on: ``env.envs.codec`` of a ``VecEnv``, or ``env.unwrapped.codec``.
     """
-    by_place = bool(policy.action_space.n != observer.num_actions)  # type: ignore[attr-defined]  # Discrete
-    return NetworkPolicy(partial(_log_probabilities, policy), observer, by_place)
+    return NetworkPolicy(partial(_log_probabilities, policy), codec)
 
 
 def _log_probabilities(policy: MaskableActorCriticPolicy, observation: Tensor) -> Tensor:

@@ -30,8 +30,8 @@ from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsV
 from quincunx_env.arena import compare, evaluate, explain  # noqa: E402
 from quincunx_env.cli import main  # noqa: E402
 from quincunx_env.cli.play import Arguments  # noqa: E402
+from quincunx_env.codec import Codec  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
-from quincunx_env.envs.codec import Codec  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv  # noqa: E402
 from quincunx_env.play.web.tables import Games  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError, files  # noqa: E402
@@ -104,7 +104,7 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
                 else:
                     values = model.policy.get_distribution(tensors).distribution.logits
             chosen = np.where(mask, values.numpy(), -np.inf).argmax(axis=1)
-        return observer.to_engine(places.to_joint(chosen, cards) if codec.by_place else chosen)
+        return observer.joint.engine(places.to_joint(chosen, cards) if codec.by_place else chosen)
 
     return policy
 

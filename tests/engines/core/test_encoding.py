@@ -137,27 +137,27 @@ def test_actions_by_place_are_those_of_the_cards(rules: BaseRules) -> None:
     while not batch.over.all():
         live = ~batch.over
         for observer in observers:
-            places, joint, mask = observer.places, observer.mask_batch(batch), observer.place_masks(batch)
+            places, joint, mask = observer.places, observer.mask_batch(batch), observer.places.masks(batch)
             assert mask.shape == (ROWS, places.num_actions)
             assert (mask.any(axis=1) == live).all(), "a game in progress has a legal action"
             cards = places.cards(batch._legal_hands())
-            same(places.mask(*places.from_joint(joint)), mask)
+            same(places.of_joint_masks(batch.mask), mask)
             for row in np.flatnonzero(live).tolist():
                 game = batch.to_game(row)
-                same(observer.place_mask(game).view(np.bool_), mask[row])
-                legal, rows = np.flatnonzero(mask[row]), np.repeat(cards[[row]], len(mask[row]) + 3, axis=0)
+                same(places.mask(game).view(np.bool_), mask[row])
+                legal, rows = np.flatnonzero(mask[row]), np.repeat(batch.mask[[row]], len(mask[row]) + 3, axis=0)
                 actions = places.to_joint(legal, rows[: len(legal)])
-                assert [observer.joint_action(game, action) for action in legal.tolist()] == actions.tolist()
+                assert [places.joint_action(game, action) for action in legal.tolist()] == actions.tolist()
                 shown = joint[row].copy()
                 for card in set(game.hand(game.mover)) - set(cards[row].tolist()):  # beyond the last place
                     shown[card * places.cells : (card + 1) * places.cells] = False
-                assert sorted(actions) == np.flatnonzero(shown).tolist()
+                assert sorted(actions) == sorted(observer.joint.engine(np.flatnonzero(shown)))
                 every = np.array([*range(places.num_actions), -1, places.num_actions, 2**40])
                 found = places.to_joint(every, rows)
                 assert (found[-3:] == -1).all()
-                assert [observer.joint_action(game, action) for action in every[:-3].tolist()] == found[:-3].tolist()
+                assert [places.joint_action(game, action) for action in every[:-3].tolist()] == found[:-3].tolist()
             scores = np.random.default_rng(SEED).random(mask.shape)
             best = np.where(mask, scores, -1).argmax(axis=1)
-            chosen = np.where(joint, places.by_card(scores, joint), -np.inf).argmax(axis=1)
-            assert (observer.joint_actions(batch, best)[live] == chosen[live]).all()
+            chosen = np.where(batch.mask, places.to_joint_scores(scores, batch.mask), -np.inf).argmax(axis=1)
+            assert (places.joint_actions(batch, best)[live] == chosen[live]).all()
         batch.step([0 if over else random_action(batch.to_game(row), rng) for row, over in enumerate(batch.over)])

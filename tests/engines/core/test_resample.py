@@ -452,7 +452,7 @@ MASKED = [
     spiral_v0.env(),
     *(gymnasium.make(f"Quincunx/{name}Masked-v0") for name in ("Solitaire", "VsOpponents")),
     gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs"),
-    gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs", rules=[{}], actions="hand"),
+    gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs", padded=True, actions="hand"),
 ]
 
 

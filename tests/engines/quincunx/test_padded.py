@@ -80,7 +80,7 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
 def test_actions_mean_the_same(rules: Rules) -> None:
     """Each legal action of its own width has one fixed number, and no other number means anything."""
     observer, own = PaddedObserver(rules), Observer(rules)
-    fixed, engine = np.arange(observer.num_actions), observer.to_engine(np.arange(observer.num_actions))
+    fixed, engine = np.arange(observer.num_actions), observer.joint.engine(np.arange(observer.num_actions))
     assert sorted(engine[engine >= 0].tolist()) == list(range(rules.num_actions))
     for action, number in zip(engine[engine >= 0].tolist(), fixed[engine >= 0].tolist(), strict=True):
         if action < rules.num_plays_encoded:
@@ -88,9 +88,11 @@ def test_actions_mean_the_same(rules: Rules) -> None:
             assert number == card * 81 + place_of(rules, cell)
         else:
             assert number - 41 * 81 == action - rules.num_plays_encoded
-    assert observer.to_engine(np.array([-1, observer.num_actions, 10**9])).tolist() == [-1, -1, -1]
+    assert observer.joint.engine(np.array([-1, observer.num_actions, 10**9])).tolist() == [-1, -1, -1]
     game = Game.from_seed(rules, 3)
-    assert sorted(observer.to_engine(observer.mask(game).nonzero()[0]).tolist()) == own.mask(game).nonzero()[0].tolist()
+    assert (
+        sorted(observer.joint.engine(observer.mask(game).nonzero()[0]).tolist()) == own.mask(game).nonzero()[0].tolist()
+    )
 
 
 @some_variants
