@@ -18,7 +18,7 @@ intervals, ratings, pictures and the command line need the extra ``arena``.
 """
 
 from quincunx_env.arena.comparison import Comparison, compare
-from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
+from quincunx_env.arena.evaluation import Evaluation, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.explanation import explain
 from quincunx_env.arena.matches import Deals
 from quincunx_env.arena.runner import Run
@@ -38,7 +38,6 @@ __all__ = [
     "PolicyFactory",
     "Run",
     "Tournament",
-    "adjusted_mean",
     "compare",
     "evaluate",
     "evaluate_all",

@@ -1,7 +1,6 @@
 """Evaluation of policies at the solitaire."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -161,41 +160,6 @@ def evaluate_all(
     named = by_display_name(policies)
     found = measure_lineups(named, [(name,) for name in named], config, run, measure)
     return {name: evaluation for (name,), evaluation in found.items()}
-
-
-def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:
-    """Estimate the mean of a slow policy from few deals.
-
-    Fast policies, which have played the same deals and many more, are the control variates. The mean of the slow policy
-    is corrected for the luck of its deals to the extent that scores on a deal correlate. This is the regression
-    estimator of Lavenberg and Welch, *A Perspective on the Use of Control Variables* (1981), with Student's t interval.
-
-    Args:
-        evaluation: of the slow policy on n deals.
-        controls: of the fast policies on the same deals first, then more; at most n - 3 policies.
-
-    Raises:
-        ValueError: without controls, with more than n - 3, or if one has not played more deals.
-        ImportError: without SciPy.
-    """
-    n = len(evaluation.values)
-    if not 1 <= len(controls) <= n - 3:
-        raise ValueError(f"{n} deals allow 1 to {max(n - 3, 0)} controls, got {len(controls)}")
-    if any(len(control.values) <= n for control in controls):
-        raise ValueError(f"each control needs the same {n} deals and more")
-    deviations = np.stack([control.values[:n] - control.values.mean() for control in controls], axis=1)
-    columns = np.concatenate([np.ones((n, 1)), deviations], axis=1)
-    fit, *_ = np.linalg.lstsq(columns, evaluation.values, rcond=None)
-    degrees_of_freedom = n - columns.shape[1]
-    residual = float(((evaluation.values - columns @ fit) ** 2).sum()) / degrees_of_freedom
-    error = math.sqrt(residual * float(np.linalg.inv(columns.T @ columns)[0, 0]))
-    # The means of the controls are themselves estimates from finitely many deals, which they share: the covariance of
-    # two means, of N and of M of these deals, is that of the scores on a deal divided by the larger number.
-    sizes = np.array([len(control.values) for control in controls])
-    scores = np.stack([control.values[: sizes.min()] for control in controls])
-    of_means = np.atleast_2d(np.cov(scores)) / np.maximum.outer(sizes, sizes)
-    error = math.hypot(error, math.sqrt(float(fit[1:] @ of_means @ fit[1:])))
-    return Estimate.of_standard_error(float(fit[0]), error, degrees_of_freedom)
 
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:

@@ -41,8 +41,9 @@ class Estimate(NamedTuple):
             raise ValueError(f"an interval needs at least 2 values, got {len(values)}")
         if np.ptp(values) == 0:
             return cls(float(values[0]), -math.inf, math.inf)
-        error = float(values.std(ddof=1)) / math.sqrt(len(values))
-        return cls.of_standard_error(float(values.mean()), error, len(values) - 1)
+        value, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+        half = float(scipy_stats().t.ppf(0.975, len(values) - 1)) * error
+        return cls(value, value - half, value + half)
 
     @classmethod
     def of_share(cls, values: npt.NDArray[Any]) -> "Estimate":
@@ -68,18 +69,6 @@ class Estimate(NamedTuple):
     def to_json(self) -> dict[str, float | None]:
         """Return value and ends as JSON values; None for an infinite end."""
         return {name: each if math.isfinite(each) else None for name, each in self._asdict().items()}
-
-    @classmethod
-    def of_standard_error(cls, value: float, error: float, degrees_of_freedom: int) -> "Estimate":
-        """Compute Student's t interval around a value.
-
-        It extends the 97.5 % quantile times the standard error to either side.
-
-        Raises:
-            ImportError: without SciPy.
-        """
-        half = float(scipy_stats().t.ppf(0.975, degrees_of_freedom)) * error
-        return cls(value, value - half, value + half)
 
 
 def exact_share(n: int) -> float:

@@ -1,7 +1,6 @@
 """Evaluations of the solitaire, their intervals, and the two simplest agents."""
 
 import itertools
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from quincunx_env.arena import (
     Deals,
     Evaluation,
     Run,
-    adjusted_mean,
     compare,
     evaluate,
     evaluate_all,
@@ -117,75 +115,6 @@ def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
     assert [label.split(":")[0] for label in labels] == ["uniform", "eager"]
     assert (tmp_path / "plot.png").stat().st_size > 1000
-
-
-# --- Control variates ------------------------------------------------------------------------------------------------
-
-
-def scores(values: npt.NDArray[Any]) -> Evaluation:
-    """An evaluation with these scores, none of them lost."""
-    return Evaluation(values, np.zeros(len(values), np.bool_))
-
-
-def test_adjusted_intervals_cover_the_truth_and_are_shorter() -> None:
-    rng = np.random.default_rng(1)
-    covered, shorter, repeats = 0, 0, 400
-    for _ in range(repeats):
-        luck = rng.normal(0, 30, 2000)
-        quick, slow = 100 + luck + rng.normal(0, 20, 2000), 150 + 0.8 * luck[:40] + rng.normal(0, 10, 40)
-        _, low, high = adjusted_mean(scores(slow), [scores(quick)])
-        covered += low <= 150 <= high
-        shorter += high - low < 2 * 1.96 * slow.std() / 40**0.5
-    assert 0.92 <= covered / repeats <= 0.98
-    assert shorter > 0.95 * repeats
-
-
-def test_adjusted_intervals_count_the_luck_that_controls_share() -> None:
-    """Three controls have the same luck on their deals, and so the means of all three err in the same direction."""
-    rng = np.random.default_rng(2)
-    covered, repeats = 0, 400
-    for _ in range(repeats):
-        luck = rng.normal(0, 30, 300)
-        controls = [100 + luck[:size] + rng.normal(0, 15, size) for size in (300, 200, 250)]
-        slow = sum(control[:100] for control in controls) / 3 + rng.normal(0, 2, 100)
-        _, low, high = adjusted_mean(scores(slow), [scores(control) for control in controls])
-        covered += low <= 100 <= high
-    assert 0.92 <= covered / repeats <= 0.98
-
-
-def test_an_adjusted_interval_by_hand() -> None:
-    """The error has two parts: of the regression at the means of the controls, and of these means."""
-    stats = pytest.importorskip("scipy.stats")
-    rng = np.random.default_rng(3)
-    n, sizes = 7, (12, 20)
-    luck = rng.normal(0, 30, max(sizes))
-    first, second = (100 + luck[:size] + rng.normal(0, 15, size) for size in sizes)
-    slow = first[:n] - second[:n] / 2 + rng.normal(0, 5, n)
-    # One control: a straight line.
-    line = stats.linregress(second[:n] - second.mean(), slow)
-    error = math.hypot(line.intercept_stderr, line.slope * second.std(ddof=1) / math.sqrt(20))
-    low, high = stats.t.interval(0.95, n - 2, line.intercept, error)
-    assert adjusted_mean(scores(slow), [scores(second)]) == pytest.approx((line.intercept, low, high), rel=1e-3)
-    # Two of them, with 12 and 20 deals.
-    columns = np.stack([np.ones(n), first[:n] - first.mean(), second[:n] - second.mean()], axis=1)
-    mean, one, other = np.linalg.solve(columns.T @ columns, columns.T @ slow)
-    residual = ((slow - columns @ [mean, one, other]) ** 2).sum() / (n - 3)
-    (own, shared), (_, others) = np.cov(first, second[:12])
-    of_means = one**2 * own / 12 + 2 * one * other * shared / 20 + other**2 * others / 20
-    error = math.sqrt(residual * np.linalg.inv(columns.T @ columns)[0, 0] + of_means)
-    low, high = stats.t.interval(0.95, n - 3, mean, error)
-    assert adjusted_mean(scores(slow), [scores(first), scores(second)]) == pytest.approx((mean, low, high))
-
-
-def test_a_control_needs_more_deals() -> None:
-    with pytest.raises(ValueError, match="the same 50 deals and more"):
-        adjusted_mean(scores(np.arange(50.0)), [scores(np.arange(50.0))])
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_controls_are_fewer_than_deals(count: int) -> None:
-    with pytest.raises(ValueError, match=f"4 deals allow 1 to 1 controls, got {count}"):
-        adjusted_mean(scores(np.arange(4.0)), [scores(np.arange(9.0))] * count)
 
 
 # --- Errors of policies ----------------------------------------------------------------------------------------------
