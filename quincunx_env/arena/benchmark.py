@@ -15,12 +15,9 @@ A score is normalised to 0 for uniformly random play and 1 for the reference pol
 
 import csv
 import io
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from importlib import import_module
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,8 +29,8 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
-from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.files import package_file, read_text, write_csv, write_text
+from quincunx_env.registry import GAMES
+from quincunx_env.utils.files import package_file, read_text, write_csv
 
 VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
@@ -90,11 +87,6 @@ class Task:
             raise ValueError(f"split must be one of {', '.join(splits)}, got {split!r}")
         return splits[split]
 
-    def normalised(self, score: Estimate) -> Estimate:
-        """Normalise a score: (score - uniform) / (reference - uniform), with `baseline` taken as exact."""
-        zero, one = baseline(self, "uniform"), baseline(self, self.reference)
-        return Estimate(*((each - zero) / (one - zero) for each in score))
-
 
 def task_with(name: str, rules: BaseRules) -> Task:
     """Return a task with these rules.
@@ -150,10 +142,16 @@ class TaskResult:
     margin: float | None = None
     """Several players: mean points minus the mean of the other seats."""
 
+    @cached_property
+    def baseline_scores(self) -> tuple[float, float]:
+        """Scores of uniformly random play and of the reference, see `baseline`. The result keeps them."""
+        return baseline(self.task, "uniform"), baseline(self.task, self.task.reference)
+
     @property
     def normalised(self) -> Estimate:
-        """The normalised score, see `Task.normalised`."""
-        return self.task.normalised(self.score)
+        """The score in the unit of the baselines: (score - uniform) / (reference - uniform). They count as exact."""
+        zero, one = self.baseline_scores
+        return Estimate(*((each - zero) / (one - zero) for each in self.score))
 
 
 def evaluate_on_task(
@@ -268,24 +266,14 @@ def baselines(stored: Path | None = None) -> dict[tuple[str, str], TaskResult]:
     return {(each.task.name, each.policy): each for each in read_results(stored or BASELINES)}
 
 
-@cache
 def baseline(task: Task, policy: str) -> float:
     """Return a registered policy's score on the final deals.
 
-    It is stored for the tasks of the package. For other rules the policy plays once, with a progress bar, and the score
-    is kept in the user's cache.
+    It is stored for the tasks of the package. For other rules the policy plays now, with a progress bar.
     """
     if task in (TASKS.get(task.name), OTHER_RULES.get(task.name)):
         return (baselines() | baselines(OTHER_BASELINES))[task.name, policy].score.value
-    path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quincunx_env" / "baselines.json"
-    known: dict[str, float] = json.loads(read_text(path)) if path.exists() else {}
-    version = import_module("quincunx_env").__version__
-    key = f"{version} {spec_of(task.rules).name}.{task.rules} {task.opponent} {task.final} {policy}"
-    if key not in known:
-        from tqdm.auto import tqdm
+    from tqdm.auto import tqdm
 
-        run = Run(progress=partial(tqdm, unit="chunk", disable=None, desc=f"{policy}, {task.name}"))
-        known[key] = evaluate_on_task(task, policy, run=run).score.value
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(known, indent=1))
-    return known[key]
+    run = Run(progress=partial(tqdm, unit="chunk", disable=None, desc=f"{policy}, {task.name}"))
+    return evaluate_on_task(task, policy, run=run).score.value

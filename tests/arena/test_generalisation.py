@@ -1,8 +1,7 @@
 """Tasks of generalisation: their rules, means and gap, and policies of padded observations."""
 
-import json
+import pickle
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,23 +115,29 @@ def test_a_policy_of_padded_observations_plays_under_all_rules() -> None:
     assert seen == {tuple(int(getattr(each, name)) for name in FORM) for each in rules}
 
 
-def test_a_task_of_ones_own_has_baselines_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are played once, and kept; rules of the package keep the stored ones."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    benchmark.baseline.cache_clear()
-    rules = Rules(mini=True)
-    mini = replace(benchmark.task_with("tiny", rules), final=Deals(20, first=5))
+def test_baselines_of_ones_own_rules_are_played_when_asked_and_kept_in_the_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rules of the package keep the stored ones."""
+    mini = replace(benchmark.task_with("tiny", Rules(mini=True)), final=Deals(20, first=5))
     task = GeneralisationTask("mine", (task_of("solitaire"),), (mini,))
+    played, evaluate = list[str](), benchmark.evaluate_on_task
+
+    def count(task: Any, policy: Any, **options: Any) -> Any:
+        played.append(policy)
+        return evaluate(task, policy, **options)
+
+    monkeypatch.setattr(benchmark, "evaluate_on_task", count)
     for policy, expected in (("uniform", 0), ("heuristic", 1)):
         found = evaluate_generalisation(task, policy, deals=20)
-        assert found.score.value == expected
-        assert found.results["solitaire"].normalised == evaluate_on_task("solitaire", policy, deals=20).normalised
-    kept = json.loads((tmp_path / "quincunx_env" / "baselines.json").read_text())
-    assert len(kept) == 2
-    assert {key.rpartition(" ")[2] for key in kept} == {"uniform", "heuristic"}
-    benchmark.baseline.cache_clear()
-    monkeypatch.setattr(benchmark, "evaluate_on_task", None)  # none is played again
-    assert benchmark.baseline(mini, "uniform") in kept.values()
+        assert played == []
+        assert [found.score.value, found.score.value] == [expected] * 2
+        assert played == ["uniform", "heuristic"], "once"
+        scores = pickle.loads(pickle.dumps(found)).results["tiny"].baseline_scores
+        assert scores == tuple(evaluate(mini, each).score.value for each in played)
+        played.clear()
+        assert found.results["solitaire"].normalised == evaluate("solitaire", policy, deals=20).normalised
+        assert played == []
     with pytest.raises(ValueError, match="rules with different names, got tiny, tiny"):
         GeneralisationTask("mine", (mini,), (mini,))
 
