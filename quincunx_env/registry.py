@@ -8,7 +8,10 @@ from typing import Any
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules, RulesLike, changed_options, choose_rules
-from quincunx_env.core.spec import GameSpec
+from quincunx_env.core.spec import GameSpec, Solitaire
+
+DEFAULT_GAME = "quincunx"
+"""Name of the game that is played if none is named."""
 
 _SPECS = {"quincunx": "quincunx_env.quincunx:SPEC", "spiral": "quincunx_env.spiral:SPEC"}
 
@@ -46,6 +49,18 @@ def spec_of(rules: BaseRules) -> GameSpec:
     if name not in _SPECS:
         raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r:.200}")
     return GAMES[name]
+
+
+def solitaire_of(game: str = DEFAULT_GAME) -> Solitaire:
+    """Return the solitaire of a game.
+
+    Raises:
+        ValueError: if the game has none.
+    """
+    if found := GAMES[game].solitaire:
+        return found
+    with_one = ", ".join(repr(name) for name, spec in GAMES.items() if spec.solitaire)
+    raise ValueError(f"{game!r} has no solitaire: choose a game that has one, {with_one}")
 
 
 def heading(rules: BaseRules) -> str:

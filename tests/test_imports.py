@@ -39,6 +39,9 @@ ALSO = {"torch": {"adapters"}, "files": {"envs"}}
 GAMES = {"quincunx", "spiral"}
 """Subpackages that know nothing of each other, in either package."""
 
+OF_ONE_GAME = {"registry.py", "quincunx_v0.py", "spiral_v0.py", "envs/solitaire.py"}
+"""Modules beside the games that are about one of them, and the list of games."""
+
 WITHIN = (
     *("integers", "cards", "grid", "rules", "deal", "scoring", "rules_card", "arrays", "tables", "play_values"),
     *("scene", "game", "notation", "batch_state", "batch", "hand", "encoding", "observation", "padded", "policy"),
@@ -159,6 +162,13 @@ def test_imports_run_one_way(module: Module) -> None:
         stem = module.path.stem
         if module.package == "quincunx_env" and inside and own in {"core", *GAMES} and stem in WITHIN and len(name) > 2:
             assert WITHIN.index(name[2]) < WITHIN.index(stem), f"{module} imports {'.'.join(name)}"
+
+
+@pytest.mark.parametrize("module", [each for each in MODULES if each.package == "quincunx_env"], ids=str)
+def test_packages_beside_the_games_import_no_game_by_name(module: Module) -> None:
+    """They ask the registry. So a further game needs no change of theirs."""
+    if module.layer not in GAMES and module.path.as_posix() not in OF_ONE_GAME:
+        assert not GAMES & {name[1] for name in imports(module.tree, module) if len(name) > 1 and name[0] in ROOTS}
 
 
 @pytest.mark.parametrize("package", ROOTS)

@@ -192,7 +192,7 @@ def evaluate_on_task(
 
     def measure(lineup: Lineup, results: MatchResults) -> Evaluation | Comparison:
         if task.opponent is None:
-            return Evaluation.from_results(results)
+            return Evaluation.from_results(results, task.rules)
         return Comparison.from_results(lineup, seats, results, config)
 
     found = measure_lineups(policies, [names], config, run, measure)[names]

@@ -25,8 +25,11 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.rewards import win_shares
 from quincunx_env.policies import check_name, display_name, resolve
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import DEFAULT_GAME, GAMES
 from quincunx_env.utils.markdown import escaped, markdown_table
+
+RULES: BaseRules = GAMES[DEFAULT_GAME].multiplayer_rules()
+"""Rules that are played if none are given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,7 +172,7 @@ def compare(
     policies: Mapping[str, Agent | str] | Sequence[Agent | str],
     deals: Deals | int = Deals(),
     *,
-    rules: BaseRules = Rules(num_players=2),
+    rules: BaseRules = RULES,
     names: Sequence[str] | None = None,
     run: Run = Run(),
 ) -> Comparison:

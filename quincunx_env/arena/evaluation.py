@@ -12,15 +12,18 @@ from quincunx_env.arena.matches import Deals, MatchResults
 from quincunx_env.arena.runner import Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.spec import Solitaire
 from quincunx_env.policies import by_display_name, display_name
-from quincunx_env.quincunx.batch import ratings
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.quincunx.scoring import RATINGS
+from quincunx_env.registry import solitaire_of
 from quincunx_env.utils.figures import drawable, plain_text
 from quincunx_env.utils.markdown import escaped, markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SOLITAIRE = solitaire_of()
+"""The solitaire that is played if no rules are given."""
 
 MOST_POINTS = 1e6
 """Greatest absolute value of a lost round; no game has as many points."""
@@ -34,16 +37,18 @@ class Evaluation:
         scores: int64 [deals], points scored, also in lost rounds.
         lost: bool [deals], whether the hand ran out.
         lost_value: value of a lost round in the mean.
+        solitaire: the solitaire, whose ratings count.
     """
 
     scores: npt.NDArray[np.int64]
     lost: npt.NDArray[np.bool_]
     lost_value: float = 0.0
+    solitaire: Solitaire = SOLITAIRE
 
     @classmethod
-    def from_results(cls, results: MatchResults, lost_value: float = 0.0) -> Self:
+    def from_results(cls, results: MatchResults, rules: BaseRules, lost_value: float = 0.0) -> Self:
         """Make the evaluation of the only lineup and seat of a solitaire."""
-        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value)
+        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value, solitaire_of(rules.game))
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -69,10 +74,10 @@ class Evaluation:
 
     @property
     def classes(self) -> dict[str, float]:
-        """Share of the deals in each class of `RATINGS`."""
-        classes = ratings(self.scores, self.lost)
-        shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
-        return dict(zip(RATINGS, shares.tolist(), strict=True))
+        """Share of the deals with each rating, ascending."""
+        classes = self.solitaire.rate(self.scores, self.lost)
+        shares = np.bincount(classes, minlength=len(self.solitaire.ratings)) / len(classes)
+        return dict(zip(self.solitaire.ratings, shares.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"Evaluation: {in_words(self.values)}, {100 * self.lost.mean():.1f} % lost, {len(self.scores):,} deals"
@@ -101,7 +106,7 @@ def evaluate(
     policy: Agent | str,
     deals: Deals | int = Deals(),
     *,
-    rules: Rules = Rules(),
+    rules: BaseRules = SOLITAIRE.rules,
     lost_value: float = 0.0,
     run: Run = Run(),
 ) -> Evaluation:
@@ -128,7 +133,7 @@ def evaluate_all(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
     deals: Deals | int = Deals(),
     *,
-    rules: Rules = Rules(),
+    rules: BaseRules = SOLITAIRE.rules,
     lost_value: float = 0.0,
     run: Run = Run(),
 ) -> dict[str, Evaluation]:
@@ -155,7 +160,7 @@ def evaluate_all(
         raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
 
     def measure(_: object, results: MatchResults) -> Evaluation:
-        return Evaluation.from_results(results, lost_value)
+        return Evaluation.from_results(results, rules, lost_value)
 
     named = by_display_name(policies)
     found = measure_lineups(named, [(name,) for name in named], config, run, measure)
@@ -164,18 +169,17 @@ def evaluate_all(
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
     """Return a Markdown table with a row for each evaluation. They are given by name, or as pairs."""
-    pairs = evaluations.items() if isinstance(evaluations, Mapping) else evaluations
-    return markdown_table(COLUMNS, (cells(name, evaluation) for name, evaluation in pairs))
-
-
-COLUMNS = ("agent", "deals", "mean", "95 % interval", RATINGS[0], RATINGS[-1])
-"""Columns of `table`: of the ratings the lowest and the highest, so that a row fits into 80 columns."""
-
-
-def cells(name: str, evaluation: Evaluation) -> list[str]:
-    """Return the row of an evaluation in `table`."""
-    shares = (f"{evaluation.classes[rating]:.1%}" for rating in (RATINGS[0], RATINGS[-1]))
-    return [escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
+    pairs = [*(evaluations.items() if isinstance(evaluations, Mapping) else evaluations)]
+    solitaire = pairs[0][1].solitaire if pairs else SOLITAIRE
+    ends = solitaire.ratings[0], solitaire.ratings[-1]  # of all ratings, so that a row fits into 80 columns
+    rows = (
+        (
+            *(escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f")),
+            *(f"{evaluation.classes[rating]:.1%}" for rating in ends),
+        )
+        for name, evaluation in pairs
+    )
+    return markdown_table(("agent", "deals", "mean", "95 % interval", *ends), rows)
 
 
 @plain_text()

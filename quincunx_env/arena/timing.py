@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from quincunx_env.arena.evaluation import SOLITAIRE
 from quincunx_env.arena.matches import Deals, play_matches
 from quincunx_env.arena.runner import Run
 from quincunx_env.core.arrays import Bools, Ints
@@ -12,7 +13,6 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name, resolve
-from quincunx_env.quincunx.rules import Rules
 
 
 class Metered:
@@ -39,7 +39,7 @@ def seconds_per_action(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
     deals: Deals | int = Deals(20, "validation"),
     *,
-    rules: BaseRules = Rules(),
+    rules: BaseRules = SOLITAIRE.rules,
     run: Run = Run(),
 ) -> dict[str, float]:
     """Measure the processor time of each policy per action.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quincunx_env.arena.comparison import Comparison
+from quincunx_env.arena.comparison import RULES, Comparison
 from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
 from quincunx_env.arena.runner import Lineup, Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, exact_share
@@ -18,7 +18,6 @@ from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
-from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import needs_extra
 from quincunx_env.utils.figures import drawable, plain_text
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -211,7 +210,7 @@ def tournament(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
     deals: Deals | int = Deals(),
     *,
-    rules: BaseRules = Rules(num_players=2),
+    rules: BaseRules = RULES,
     run: Run = Run(),
 ) -> Tournament:
     """Play a round robin of policies on paired deals.

@@ -111,7 +111,7 @@ def _verify_figures(config: MatchConfig, lineup: LineupGames) -> Evaluation | Co
         if type(lost_value) not in (int, float) or not abs(lost_value) <= MOST_POINTS:
             shown = reprlib.repr(lost_value)
             raise VerificationError(f"{lineup}: the value of a lost round must be a number, got {shown}")
-        result: Evaluation | Comparison = Evaluation.from_results(lineup.results, lost_value)
+        result: Evaluation | Comparison = Evaluation.from_results(lineup.results, config.rules, lost_value)
     else:
         result = Comparison.from_results(lineup.policies, lineup.seats, lineup.results, config)
     for name, claimed, found in _differences(lineup.claims, result.figures()):

@@ -33,9 +33,9 @@ from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.cli.options import (
     Chunk,
+    DefaultRules,
     GameOptions,
     Out,
-    QuincunxRules,
     Ray,
     RecordsFile,
     Seed,
@@ -49,8 +49,7 @@ from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import ChatPolicy, ModelOptions, by_display_name, load_path, split_name
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import heading
+from quincunx_env.registry import DEFAULT_GAME, GAMES, heading, solitaire_of
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically, write_text
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -63,7 +62,7 @@ class _Options:
 
     policies: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="POLICY [POLICY ...]")]
     """policies to evaluate"""
-    rules: QuincunxRules = field(default_factory=Rules)
+    rules: DefaultRules = field(default_factory=lambda: solitaire_of().rules)
     deals: int = Deals.count
     """number of deals"""
     domain: Domain = Deals.domain
@@ -115,7 +114,7 @@ class _Options:
 class _MultiplayerOptions(GameOptions, _Options):
     """Options of games for several players."""
 
-    rules: QuincunxRules = field(default_factory=lambda: Rules(num_players=2))
+    rules: DefaultRules = field(default_factory=GAMES[DEFAULT_GAME].multiplayer_rules)
 
 
 @dataclass(kw_only=True)

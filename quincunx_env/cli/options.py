@@ -10,11 +10,7 @@ import tyro
 
 from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.policies.files import ModelOptions
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import GAMES, spec_of
-
-QuincunxRules = Annotated[Rules, tyro.conf.arg(name="")]
-"""Options of rules without a prefix."""
+from quincunx_env.registry import DEFAULT_GAME, GAMES, spec_of
 
 Seed = Annotated[int, tyro.conf.arg(help="seed of the policies' generators")]
 
@@ -44,14 +40,16 @@ Out = Annotated[Path, tyro.conf.arg(help="directory of the results")]
 
 RecordsFile = Annotated[Path | None, tyro.conf.arg(help="file for all games, which the command verify replays")]
 
-FIRST_GAME, *OTHER_GAMES = GAMES
-"""Names of the games. Options of the others' rules have the name of their game as a prefix."""
+OTHER_GAMES = [name for name in GAMES if name != DEFAULT_GAME]
+"""Names of the games whose options of rules have the name of the game as a prefix."""
 
 if TYPE_CHECKING:
     GameName = str
+    DefaultRules = BaseRules
     OtherRules = Any
 else:
     GameName = Literal[tuple(GAMES)]
+    DefaultRules = Annotated[GAMES[DEFAULT_GAME].Rules, tyro.conf.arg(name="")]
     OtherRules = make_dataclass(
         "OtherRules",
         [(name, GAMES[name].Rules, field(default_factory=GAMES[name].Rules)) for name in OTHER_GAMES],
@@ -67,15 +65,15 @@ def cores() -> int:
 class GameOptions:
     """The rules of any game."""
 
-    rules: QuincunxRules = field(default_factory=Rules)
-    game: GameName = FIRST_GAME
+    rules: DefaultRules = field(default_factory=GAMES[DEFAULT_GAME].Rules)
+    game: GameName = DEFAULT_GAME
     """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
     others: Annotated[OtherRules, tyro.conf.arg(name="")] = field(default_factory=lambda: OtherRules())
 
     @property
     def chosen_rules(self) -> BaseRules:
         """The rules of the chosen game."""
-        rules: BaseRules = self.rules if self.game == FIRST_GAME else getattr(self.others, self.game)
+        rules: BaseRules = self.rules if self.game == DEFAULT_GAME else getattr(self.others, self.game)
         return rules
 
     def refuse_other_game(self, arguments: Sequence[str]) -> None:
@@ -84,7 +82,7 @@ class GameOptions:
         Raises:
             ValueError: naming the option.
         """
-        plain = {option.name for option in fields(Rules)}
+        plain = {option.name for option in fields(GAMES[DEFAULT_GAME].Rules)}
         for argument in arguments:
             flag = argument.partition("=")[0].replace("_", "-")
             if not flag.startswith("--"):
@@ -93,14 +91,16 @@ class GameOptions:
             if dot and game in OTHER_GAMES and game != self.game:
                 raise ValueError(f"{flag} is an option of the {game} game: add --game {game}")
             name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
-            if self.game != FIRST_GAME and name in plain:
-                raise ValueError(f"{flag} is an option of Quincunx: leave out --game {self.game}, or the option")
+            if self.game != DEFAULT_GAME and name in plain:
+                raise ValueError(
+                    f"{flag} is an option of {DEFAULT_GAME.title()}: leave out --game {self.game}, or the option"
+                )
 
 
 def rules_arguments(rules: BaseRules) -> list[str]:
     """Return the arguments that choose rules, the inverse of `GameOptions`."""
     spec = spec_of(rules)
-    words, prefix = ([], "--") if spec.name == FIRST_GAME else (["--game", spec.name], f"--{spec.name}.")
+    words, prefix = ([], "--") if spec.name == DEFAULT_GAME else (["--game", spec.name], f"--{spec.name}.")
     default = spec.Rules() if rules.num_players == 1 else spec.multiplayer_rules()
     for option, value in changed_options(rules, default).items():
         words += [f"{prefix}{option.replace('_', '-')}", *([] if value is True else [str(value)])]

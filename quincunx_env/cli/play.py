@@ -37,7 +37,7 @@ from quincunx_env.play.session import (
     unregistered,
 )
 from quincunx_env.policies import ModelOptions, display_name, load_path
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import DEFAULT_GAME, GAMES
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
 
@@ -79,10 +79,10 @@ class Arguments(GameOptions):
             raise ValueError(f"--port is a number from 0 to {2**16 - 1}, got {self.port}")
         if "*" in "".join(self.allow_host):
             raise ValueError(f"--allow-host takes whole names, got {' '.join(self.allow_host)}")
-        given = self.seat or self.seed is not None or self.game != "quincunx" or self.rules != Rules()
+        given = self.seat or self.seed is not None or self.chosen_rules != GAMES[DEFAULT_GAME].Rules()
         if self.resume and given:
             raise ValueError("the file has rules, deal and players: leave out --resume, or these options")
-        if self.opponents and not self.resume and self.game == "quincunx" and self.rules.num_players == 1:
+        if self.opponents and not self.resume and self.chosen_rules.num_players == 1:
             raise ValueError("the solitaire has no --opponents: add --num-players 2")
 
     def begin(self) -> Session:

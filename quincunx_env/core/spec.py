@@ -6,6 +6,7 @@ from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame
@@ -29,6 +30,21 @@ class Deferred:
 
 
 @dataclass(frozen=True)
+class Solitaire:
+    """The solitaire of a game.
+
+    Its batch has ``lost``, bool [B]; `quincunx_env.core.notation.BaseNotation.public_state` has ``lost``, ``rating``.
+    """
+
+    rules: Any
+    """``Rules`` of the solitaire without further options."""
+    ratings: tuple[str, ...]
+    """Ratings of a round, ascending. The first is for a lost round."""
+    rate: Callable[[Ints, Bools], Ints]
+    """Indices into `ratings`, int64 [n], from points int64 [n] and lost rounds bool [n]."""
+
+
+@dataclass(frozen=True)
 class GameSpec:
     """Classes and functions of a game.
 
@@ -44,6 +60,8 @@ class GameSpec:
     """Rules of one round: one for each size and deck of a deal."""
     multiplayer_rules: Callable[..., Any]
     """``Rules`` of the game for several players, from its options."""
+    solitaire: Solitaire | None
+    """The solitaire; None if the game has none."""
     title: Callable[[Any], str]
     """Heading of results under some rules, without options: ``"Solitaire"``, ``"2 players"``, ``"Spiral game"``."""
     tasks: Mapping[str, Any]

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from quincunx_env.core.game import SomeGame
-from quincunx_env.quincunx.scoring import RATINGS
-from quincunx_env.registry import spec_of
+from quincunx_env.registry import solitaire_of, spec_of
 
 
 class Ending(NamedTuple):
@@ -52,8 +51,8 @@ def ending(game: SomeGame, names: Sequence[str] = (), you: int | None = None) ->
     state = spec.notation.public_state(game)
     if state["lost"]:
         return Ending("", "The round is lost: the hand ran out before the grid was full.", notes)
-    rating = state["rating"]
-    number = f"class {RATINGS.index(rating)} of {len(RATINGS) - 1} ({rating.replace('-', ' to ')})"
+    rating, ratings = state["rating"], solitaire_of(spec.name).ratings
+    number = f"class {ratings.index(rating)} of {len(ratings) - 1} ({rating.replace('-', ' to ')})"
     headline = f"{_player(names, 0, you)} score{'s' * (you != 0)} {_points(game.totals[0])}, {number}."
     return Ending(points, _sentence(headline), notes)
 

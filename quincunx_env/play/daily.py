@@ -1,6 +1,6 @@
 """Today's deal: a solitaire with the date in UTC as its seed.
 
->>> str(day_of(Record(Rules(), deal_of(date(2026, 1, 31)))))
+>>> str(day_of(Record(RULES, deal_of(date(2026, 1, 31)))))
 '2026-01-31'
 """
 
@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, metadata
 
 from quincunx_env.notation.record import HUMAN, Record, Seeded
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import solitaire_of
 
-RULES = Rules()
+RULES = solitaire_of().rules
 """The rules of today's deal."""
 
 FIRST = date(2025, 1, 1)

@@ -1,11 +1,12 @@
 """Quincunx by Chris DeLeo, played with the Decktet (RULES.md Part 1)."""
 
-from quincunx_env.core.spec import Deferred, GameSpec
-from quincunx_env.quincunx.batch import Batch
+from quincunx_env.core.spec import Deferred, GameSpec, Solitaire
+from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules, title
+from quincunx_env.quincunx.scoring import RATINGS
 
 __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "Rules", "multiplayer_rules"]
 
@@ -56,6 +57,7 @@ SPEC = GameSpec(
         *(Rules(players, mini=True) for players in MINI_SETUPS),
     ),
     multiplayer_rules=multiplayer_rules,
+    solitaire=Solitaire(Rules(), RATINGS, ratings),
     title=title,
     tasks={
         "solitaire": Rules(),

@@ -14,6 +14,7 @@ SPEC = GameSpec(
     Rules=Rules,
     setups=(Rules(deals=1),),
     multiplayer_rules=Rules,
+    solitaire=None,
     title=title,
     tasks={"spiral": Rules()},
     generalisation={},

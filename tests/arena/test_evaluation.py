@@ -24,12 +24,14 @@ from quincunx_env.arena import (
 )
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.spec import Solitaire
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
+from quincunx_env.registry import solitaire_of
 from tests.arena.test_comparison import Last, first_legal
 
 
@@ -85,6 +87,17 @@ def test_intervals_of_evaluations_cover_the_mean() -> None:
     pieces = [Evaluation(*part) for part in zip(np.split(values.scores, 100), np.split(values.lost, 100), strict=True)]
     covered = np.mean([low <= values.mean <= high for low, high in (piece.ci95 for piece in pieces)])
     assert 0.91 < covered < 0.985
+
+
+def test_ratings_are_those_of_the_solitaire_that_was_played() -> None:
+    other = Solitaire(Rules(), ("gone", "kept", "won"), lambda points, lost: np.where(lost, 0, 1 + (points > 10)))
+    result = Evaluation(np.array([5, 20, 30, 0]), np.array([False, False, False, True]), solitaire=other)
+    assert result.classes == {"gone": 0.25, "kept": 0.25, "won": 0.5}
+    header, _, row = table({"mine": result}).splitlines()
+    assert header.endswith("| gone | won |")
+    assert row.endswith("| 25.0% | 50.0% |")
+    with pytest.raises(ValueError, match=r"^'spiral' has no solitaire: choose a game that has one, 'quincunx'$"):
+        solitaire_of("spiral")
 
 
 def test_uniform_is_uniform_and_legal() -> None:
