@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quincunx_env.arena.benchmark import Split, Task, TaskResult, evaluate_on_task, task_of
-from quincunx_env.arena.runner import Run
+from quincunx_env.arena.runner import Run, counting_stored_games
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import display_name
@@ -121,7 +121,8 @@ def evaluate_generalisation(
             raise ValueError(f"unknown task {task!r}; the tasks of generalisation are {', '.join(TASKS)}")
         task = TASKS[task]
     found = dict[str, TaskResult]()
-    for each in (*task.training, *task.test):
-        count = min(DEALS, each.deals(split).count) if deals is None else deals
-        found[each.name] = evaluate_on_task(each, policy, split=split, deals=count, name=name, run=run)
+    with counting_stored_games():
+        for each in (*task.training, *task.test):
+            count = min(DEALS, each.deals(split).count) if deals is None else deals
+            found[each.name] = evaluate_on_task(each, policy, split=split, deals=count, name=name, run=run)
     return GeneralisationResult(task, name or display_name(policy), found)

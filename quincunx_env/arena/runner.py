@@ -2,9 +2,13 @@
 
 import hashlib
 import json
+import logging
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -22,7 +26,7 @@ from quincunx_env.arena.matches import (
 )
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import PolicyFile, definition, resolve
+from quincunx_env.policies import PolicyFile, identity, resolve
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.processes import worker_processes
 
@@ -31,6 +35,8 @@ Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
 Lineup = tuple[str, ...]
 """Names of the policies of a game: the first plays one seat, the last all others."""
+
+LOGGER = logging.getLogger("quincunx_env.arena")
 
 MAX_PENDING_TASKS = 10_000
 """Chunks submitted to a cluster at once: more than it has cores, and a number that Ray handles with ease. Not tuned."""
@@ -53,8 +59,9 @@ class Run:
     it."""
     out: Path | str | None = None
     """Directory of the results, with a file for each chunk of a lineup. Only games that are missing there are played:
-    the rest of an interrupted run, more deals, or games of further policies. A policy of the same name that is defined
-    elsewhere, or is a file with other content, counts as another one."""
+    the rest of an interrupted run, more deals, or games of further policies. A line on stderr, of the logger
+    ``quincunx_env.arena``, says how many were there. They belong to the identities of their policies
+    (`quincunx_env.policies.identity`). A policy without an identity plays anew, and its games are not stored."""
     records: Path | str | None = None
     """File for all games, see `quincunx_env.arena.games`."""
     workers: int = 1
@@ -159,9 +166,6 @@ def run_lineups(
         OSError: if ``out`` cannot be written.
         IllegalAction: if a policy chooses an illegal action.
     """
-    if run.out is None:
-        with tempfile.TemporaryDirectory() as temporary:
-            return run_lineups(policies, lineups, config, replace(run, out=temporary))
     if not policies:
         raise ValueError("there is nothing to play: name a policy")
     # All policies are resolved before the first game, so that a wrong name or file fails at once.
@@ -172,21 +176,56 @@ def run_lineups(
     policies = {**policies, **files}  # a process refuses a file that has changed since
     if run.workers > 1 or run.ray is not None:
         _require_picklable(policies)
-    folder, definitions = Path(run.out) / "games", {name: definition(agents[name]) for name in agents}
-    chunks = {
-        lineup: [
-            Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path)
-            for number in config.chunks
-            for path in [folder / _file_name({name: definitions[name] for name in lineup}, config, number)]
-        ]
-        for lineup in lineups
-    }
-    remaining = [chunk for each in chunks.values() for chunk in each if not chunk.path.exists()]
-    if run.ray is None:
-        _run_in_processes(remaining, run.workers, run.progress)
-    else:
-        _run_on_cluster(remaining, run.ray, run.progress)
-    return {lineup: concatenate(chunk.load() for chunk in each) for lineup, each in chunks.items()}
+    identities = {name: None if run.out is None else identity(agent) for name, agent in agents.items()}
+    with tempfile.TemporaryDirectory() as temporary, counting_stored_games() as stored:
+
+        def folder(lineup: Lineup) -> Path:
+            unknown = None in (identities[name] for name in lineup)
+            return Path(temporary if run.out is None or unknown else run.out) / "games"
+
+        chunks = {
+            lineup: [
+                Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path)
+                for number in config.chunks
+                for path in [folder(lineup) / _file_name({name: identities[name] for name in lineup}, config, number)]
+            ]
+            for lineup in lineups
+        }
+        every = [chunk for each in chunks.values() for chunk in each]
+        results = {chunk.path: chunk.load() for chunk in every if chunk.path.exists()}
+        for path, found in results.items():
+            stored[path.parent] += found.lengths.size
+        remaining = [chunk for chunk in every if chunk.path not in results]
+        if run.ray is None:
+            _run_in_processes(remaining, run.workers, run.progress)
+        else:
+            _run_on_cluster(remaining, run.ray, run.progress)
+        results |= {chunk.path: chunk.load() for chunk in remaining}
+    return {lineup: concatenate(results[chunk.path] for chunk in each) for lineup, each in chunks.items()}
+
+
+_stored: ContextVar[Counter[Path] | None] = ContextVar("stored", default=None)
+"""Stored games that the outermost block has used, by folder."""
+
+
+@contextmanager
+def counting_stored_games() -> Iterator[Counter[Path]]:
+    """Count the stored games that are used in the block, by folder.
+
+    One line says how many at the end of the outermost block. It is a warning of the logger ``quincunx_env.arena``,
+    which Python prints on stderr.
+    """
+    if (outer := _stored.get()) is not None:
+        yield outer
+        return
+    counted = Counter[Path]()
+    token = _stored.set(counted)
+    try:
+        yield counted
+    finally:
+        _stored.reset(token)
+    for folder, games in counted.items():
+        LOGGER.warning(f"{games:,} stored games of the same policies are used, from {folder}: delete it to play anew")
 
 
 class Measured(Protocol):
@@ -226,10 +265,10 @@ def measure_lineups(
     return measured
 
 
-def _file_name(lineup: Mapping[str, str], config: MatchConfig, chunk: int) -> str:
+def _file_name(lineup: Mapping[str, str | None], config: MatchConfig, chunk: int) -> str:
     """Name a file for these games and no others.
 
-    The name depends on names and definitions of the policies, game, seeds and range of deals. The number of deals is
+    The name depends on names and identities of the policies, game, seeds and range of deals. The number of deals is
     left out, since results serve a run over more deals as well.
 
     A long lineup is cut, as the name of a file has 255 bytes at most. The hash separates lineups that are cut alike,

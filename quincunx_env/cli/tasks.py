@@ -32,7 +32,7 @@ from quincunx_env.arena.benchmark import (
 from quincunx_env.arena.generalisation import TASKS as GENERALISATION
 from quincunx_env.arena.generalisation import GeneralisationResult, evaluate_generalisation
 from quincunx_env.arena.matches import Deals
-from quincunx_env.arena.runner import Run
+from quincunx_env.arena.runner import Run, counting_stored_games
 from quincunx_env.cli.options import Chunk, Out, Seed, Trained, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
@@ -76,7 +76,7 @@ class Arguments:
             print(_tasks())
             return
         require_writable(self.out)
-        with resumed_by(line, self.out):
+        with resumed_by(line, self.out), counting_stored_games():
             results = [*self.results()]
             by_rules = [each for result in results for each in _by_rules(result)]
             write_results(self.out / "results.csv", by_rules)

@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,13 +108,23 @@ _NOT_AN_ARRAY = ("dict", "slice", "unhashable", "(has 0, gufunc core")
 def definition(policy: Agent) -> str:
     """Return ``module:name`` of a function, or of the class of an instance.
 
-    The attribute ``definition`` takes its place if there is one.
+    The fields of a dataclass follow. The attribute ``definition`` takes its place if there is one. It is for
+    information: policies of one definition may differ in their `quincunx_env.policies.identity`.
     """
     stated = getattr(policy, "definition", None)
     if isinstance(stated, str):
         return stated
     thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
-    return f"{thing.__module__}:{thing.__qualname__}"
+    name = f"{thing.__module__}:{thing.__qualname__}"
+    if not is_dataclass(policy) or thing is policy:
+        return name
+    values = {field.name: getattr(policy, field.name) for field in fields(policy) if field.compare}
+    plain = bool, int, float, str, type(None)
+    shown = (
+        f"{name}={value!r:.100}" if isinstance(value, plain) else f"{name}={definition(value)}"
+        for name, value in values.items()
+    )
+    return f"{name}({', '.join(shown)})"
 
 
 def policy_generator(*numbers: int) -> np.random.Generator:

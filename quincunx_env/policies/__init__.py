@@ -14,6 +14,7 @@ from quincunx_env.core.policy import definition
 from quincunx_env.policies.chat import ChatPolicy
 from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.files import ModelOptions, PolicyFile, PolicyFileError, UntrustedFileError
+from quincunx_env.policies.identities import identity
 from quincunx_env.policies.names import (
     NAME,
     by_display_name,
@@ -39,6 +40,7 @@ __all__ = [
     "check_name",
     "definition",
     "display_name",
+    "identity",
     "is_name",
     "load_path",
     "registered_policies",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy, definition
+from quincunx_env.core.policy import Policy
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
@@ -48,7 +48,7 @@ class ChatPolicy:
     name: str = ""
     answers: int = 4
     illegal: Literal["next", "raise"] = "next"
-    transcript: str | None = None
+    transcript: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.illegal not in ("next", "raise") or self.answers < 1:
@@ -59,12 +59,6 @@ class ChatPolicy:
     def __name__(self) -> str:
         """Its name in tables."""
         return self.name or getattr(self.chat, "__name__", type(self.chat).__name__)
-
-    @property
-    def definition(self) -> str:
-        """The definition of ``chat``, and the options."""
-        chat: Any = self.chat
-        return f"{PREFIX}{definition(chat)} answers={self.answers} illegal={self.illegal}"
 
     def for_rules(self, rules: BaseRules) -> Policy:
         """Return the policy for games with these rules."""

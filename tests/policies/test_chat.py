@@ -96,4 +96,5 @@ def test_the_command_line_names_a_model(
     assert (tmp_path / "one" / "transcript.jsonl").exists()
     agent = resolve(name)
     assert pickle.loads(pickle.dumps(agent)) == agent
-    assert (display_name(agent), definition(agent)) == (name, f"{name} answers=4 illegal=next")
+    shown = f"quincunx_env.policies.chat:ChatPolicy(chat=its_chat:chat, name='{name}', answers=4, illegal='next')"
+    assert (display_name(agent), definition(agent)) == (name, shown)
