@@ -9,7 +9,7 @@ import numpy.typing as npt
 from quincunx_env.codec import Codec, Encoding
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy, choose, definition, policy_for
+from quincunx_env.core.policy import Policy, choose, policy_for
 from quincunx_env.core.rules import BaseRules
 
 
@@ -37,11 +37,6 @@ class EncodedPolicy(Encoding):
     def __name__(self) -> str:
         """The policy's name in tables."""
         return self.name or getattr(self.policy, "__name__", type(self.policy).__name__)
-
-    @property
-    def definition(self) -> str:
-        """The policy's definition, and the options."""
-        return f"{definition(self.policy)} {Encoding(**self.options)}"
 
     def for_rules(self, rules: BaseRules) -> Policy:
         """Return the policy for pieces with or without the preview.
