@@ -156,7 +156,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
             "outcome": (-1 / (players - 1 or 1), 1),
         }[self.reward]
         zero_sum = self.reward != "points"
-        actions = rules.num_rounds * rules.num_plays * (2 if getattr(rules, "simpleton", False) else 1)
+        actions = rules.num_rounds * rules.num_plays * len(rules.decisions)
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_actions,
             max_chance_outcomes=self.games if self.chance == "number" else rules.num_cards,
@@ -415,7 +415,8 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         self._begin_round()
         order = np.array(game.order[: game.rules.num_cells])  # type: ignore[attr-defined]
         self.laid[round, :, 1] = np.maximum(order, 0)
-        if pending := getattr(game, "pending", None):
+        if game.decision == "announce":
+            pending = game.pending  # type: ignore[attr-defined]
             self.laid[round, pending.cell] = pending.card + 1, game.ply + 1, 0
         for card, ply, _ in self.laid[round]:
             if ply:
@@ -445,7 +446,7 @@ class _Observer:
             shapes |= {"hand": (cards,)} | ({"got": (rounds, cards)} if self.recall else {})
         if self.public:
             shapes |= {"mover": (players,), "round": (rounds,), "totals": (players,), "hand_sizes": (players,)}
-            shapes |= {"pending": (cells,)} if getattr(rules, "simpleton", False) else {}
+            shapes |= {"pending": (cells,)} if "announce" in rules.decisions else {}
             shapes |= {"board": (rounds if self.recall else 1, cells, cards)}
             shapes |= {"laid": (rounds, cells, 2), "ended": (rounds, players)} if self.recall else {}
         ends = np.cumsum([0, *(np.prod(shape) for shape in shapes.values())]).tolist()
@@ -473,8 +474,8 @@ class _Observer:
             parts["hand_sizes"][:] = np.array([sum(hand) for hand in game.hands]) / rules.hand_size
             rounds, cells = laid[:, :, 0].nonzero()
             parts["board"][rounds, cells, laid[rounds, cells, 0] - 1] = 1
-            if pending := getattr(game, "pending", None):
-                parts["pending"][pending.cell] = 1
+            if game.decision == "announce":
+                parts["pending"][game.pending.cell] = 1
             if self.recall:
                 parts["laid"][:] = laid[:, :, 1:] / (rules.num_plays, rules.num_actions)
                 parts["ended"][:] = state.ended / 100

@@ -38,7 +38,7 @@ def explain(
     """
     rules, spec = game.rules, spec_of(game.rules)
     plays = [play for play in spec.notation.legal_plays(game) if actions is None or play in actions]
-    if game.over or getattr(game, "pending", None) or not plays:
+    if not plays:
         raise ValueError("values of plays are asked where a card can be played: " + spec.notation.describe_legal(game))
     chooser = policy_for(resolve(policy), rules)
     if not hasattr(chooser, "action_values"):

@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import compress
 from math import isqrt
-from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import AnyDeal, Domain, check_deals
 from quincunx_env.core.integers import as_integer, check_integer
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.rules import BaseRules, Decision
 from quincunx_env.utils.notebook import shown_as
 
 AnyRules = TypeVar("AnyRules", bound=BaseRules)
@@ -146,14 +146,14 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     # --- Shared implementation ---------------------------------------------------------------------------------------
 
     @property
-    def decision(self) -> Literal["play", "announce"]:
-        """What the seat to move decides: a play, or with Simpleton the announcement of its points."""
-        return "play"
-
-    @property
     def first(self) -> int:
         """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
         return self.round % self.rules.num_players
+
+    @property
+    def decision(self) -> Decision:
+        """Kind of the next action, one of `BaseRules.decisions`; ``"play"`` when the game is over."""
+        return "play"
 
     def redeal(self, deal: AnyDeal) -> None:
         """Begin the current round again from another deal.

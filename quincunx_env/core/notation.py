@@ -53,7 +53,7 @@ class BaseNotation(ABC, Generic[AnyGame]):
 
     def legal_plays(self, game: AnyGame) -> tuple[int, ...]:
         """Return the mover's legal actions that play a card, ascending."""
-        return () if getattr(game, "pending", None) else game.legal_actions()
+        return game.legal_actions() if game.decision == "play" else ()
 
     def print_action(self, rules: Any, action: int) -> str:
         """Return the text of an engine action, legal or not: ``2MK (1, 3)``.

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from quincunx_env.core.integers import as_plain
+
+Decision = Literal["play", "announce"]
+"""Kind of an action: a card is played, or the points of a play are announced."""
 
 
 class BaseRules(Protocol):
@@ -33,6 +36,11 @@ class BaseRules(Protocol):
     def num_plays(self) -> int:
         """Cards played in a round that is played to its end."""
         ...
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The actions that make a play, in order; see `quincunx_env.core.game.BaseGame.decision`."""
+        return ("play",)
 
     @property
     def points_range(self) -> tuple[int, int]:

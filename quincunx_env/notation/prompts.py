@@ -61,7 +61,7 @@ def prompt(game: SomeGame, seat: int, names: Sequence[str], top: str) -> str:
             lines.append(f"You, {name}: {each.score} points, hand: {notation.NAMES.print_cards(each.cards or ())}")
         else:
             lines.append(f"{name}: {each.score} points, {each.hand_size} card{'s' * (each.hand_size != 1)}")
-    form = "announce points" if getattr(game, "pending", None) else notation.PLAY_FORM
+    form = notation.PLAY_FORM if game.decision == "play" else "announce points"
     return "\n".join([*lines, "Game over." if game.over else f"Your action: {form}, or: legal, rules"])
 
 

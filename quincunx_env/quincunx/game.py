@@ -12,12 +12,13 @@ from dataclasses import replace
 from functools import cache
 from itertools import compress
 from operator import and_
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import BaseGame, IllegalAction, as_action, explain_ids
 from quincunx_env.core.integers import as_integer
+from quincunx_env.core.rules import Decision
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS, card_name, print_cards
 from quincunx_env.quincunx.deal import Deal
@@ -146,9 +147,9 @@ class Game(BaseGame[Rules, Deal]):
     # --- 1.3 The turn ------------------------------------------------------------------------------------------------
 
     @property
-    def decision(self) -> Literal["play", "announce"]:
-        """What the seat to move decides: a play, or with Simpleton the announcement of its points (1.6)."""
-        return "play" if self.pending is None else "announce"
+    def decision(self) -> Decision:
+        """Kind of the next action: ``"announce"`` while a play is `pending`, else ``"play"``."""
+        return "announce" if self.pending and not self.over else "play"
 
     def legal_cards(self) -> tuple[int, ...]:
         """Return the cards that may be played now, ascending.

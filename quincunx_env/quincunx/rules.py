@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from quincunx_env.core.rules import BaseRules, described, make_plain
+from quincunx_env.core.rules import BaseRules, Decision, described, make_plain
 from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
 from quincunx_env.quincunx.grid import Grid, grid
 
@@ -179,6 +179,11 @@ class Rules(BaseRules):
     def num_rounds(self) -> int:
         """Rounds of a game: one, or in a match one each player."""
         return self.num_players if self.match else 1
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The actions that make a play: with Simpleton its points are announced after it (1.6)."""
+        return ("play", "announce") if self.simpleton else ("play",)
 
     @cached_property
     def points_range(self) -> tuple[int, int]:

@@ -25,7 +25,7 @@ def arrays_of(rules: BaseRules) -> dict[str, StateArray]:
 
 def most_actions(rules: BaseRules) -> int:
     """More actions than any game has, also from a position that play cannot lead to."""
-    return 3 * rules.num_rounds * rules.num_cells * (1 + getattr(rules, "simpleton", False))
+    return 3 * rules.num_rounds * rules.num_cells * len(rules.decisions)
 
 
 def replace_some(values: Any, limits: tuple[Any, Any], rng: np.random.Generator) -> None:
@@ -151,7 +151,7 @@ def test_environments(name: str, fuzz: Fuzz) -> None:
 def is_stuck(game: Any) -> bool:
     """Whether nothing can be laid in a position that play cannot lead to."""
     cells = getattr(game, "legal_cells", lambda: True)()
-    return not (game.over or getattr(game, "pending", None) or (game.legal_cards() and cells))
+    return not (game.over or game.decision == "announce" or (game.legal_cards() and cells))
 
 
 def replace_some_of_game(game: Any, name: str, limits: tuple[Any, Any], rng: np.random.Generator) -> None:

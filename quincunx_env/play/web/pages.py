@@ -274,7 +274,7 @@ class View:
         self.cell = cell if self.card is not None and cell in scene.legal else None
         if self.card is not None and len(scene.legal) == 1:
             (self.cell,) = scene.legal
-        self.points = not getattr(rules, "simpleton", False) if points is None else points
+        self.points = "announce" not in rules.decisions if points is None else points
         self.play = None
         if self.card is not None and self.cell is not None:
             play = self.spec.candidate(game, self.card, self.cell)

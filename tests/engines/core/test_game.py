@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 import random
@@ -96,17 +97,20 @@ def test_actions_are_integers_of_any_type(rules: BaseRules, kind: Callable[[int]
 
 @by_name(EVERY_GAME)
 def test_legal_actions_are_those_of_the_masks(rules: BaseRules) -> None:
-    """Of both engines, in every position of a game."""
+    """Of both engines, in every position of a game, whose decisions come in the order of the rules."""
     game, batch, rng = new_game(rules, 5), spec_of(rules).Batch(rules, 1), random.Random(0)
     batch.reset(5)
+    decisions = itertools.cycle(rules.decisions)
     while not game.over:
-        actions = game.legal_actions()
+        actions, due = game.legal_actions(), next(decisions)
+        assert (game.decision, batch.announcing[0]) == (due, due == "announce")
+        assert spec_of(rules).notation.legal_plays(game) == (actions if due == "play" else ())
         assert [*actions] == np.flatnonzero(make_observer(rules).mask(game)).tolist()
         assert [*actions] == np.flatnonzero(batch.mask[0]).tolist()
         action = rng.choice(actions)
         game.step(action)
         batch.step([action])
-    assert game.legal_actions() == ()
+    assert (game.legal_actions(), game.decision) == ((), "play")
 
 
 @by_name(GAMES)

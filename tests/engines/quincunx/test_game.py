@@ -135,6 +135,8 @@ def test_errors_of_announcements() -> None:
     assert contains(refused(game, lambda game: game.step(rules.num_actions)), "out of range", "from 0 to 1283")
     for points in (-64, 319):
         game.copy().announce(points)
+    game.forfeit()
+    assert (game.decision, game.legal_actions()) == ("play", ()), "no announcement is due any more"
 
 
 @pytest.mark.parametrize("name", ["solitaire", "corners-2", "open-3+simpleton+match"])
