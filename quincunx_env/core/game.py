@@ -152,7 +152,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def decision(self) -> Decision:
-        """Kind of the next action, one of `BaseRules.decisions`; ``"play"`` when the game is over."""
+        """Kind of the next action; ``"play"`` when the game is over. See `BaseRules.decisions`."""
         return "play"
 
     def redeal(self, deal: AnyDeal) -> None:

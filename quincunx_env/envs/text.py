@@ -46,7 +46,7 @@ WRITTEN = string.ascii_letters + string.digits + string.punctuation + " \n"
 """Characters of observations."""
 
 MAX_LENGTH = 2_000
-"""Most characters of an observation; prompts with the default names have fewer than 1,500."""
+"""Most characters of an observation; prompts with the default names have fewer than 1,800."""
 
 MAX_ANSWER = 1_000
 """Most characters of an action that is sampled from the action space; `TextEnv.step` reads longer ones, too."""
@@ -81,7 +81,7 @@ class TextEnv(OneGame[SomeGame], GymnasiumEnv, gymnasium.Env[str, str]):
     ``Text``, ASCII. At the top the rules card, or what happened since the last prompt: each play with its points and
     the parts of its score, or the reply to a question or to an illegal answer. Below it the position as the seat knows
     it: grid (a dot where a card may be played), pile, points, hand. The last line says how to answer. With the
-    default names a prompt has fewer than 1,500 characters in all variants. Since Gymnasium 1.4 cannot share memory of
+    default names a prompt has fewer than 1,800 characters in all variants. Since Gymnasium 1.4 cannot share memory of
     ``Text`` spaces, ``gymnasium.make_vec`` with ``vectorization_mode="async"`` returns wrong prompts unless it gets
     ``vector_kwargs={"shared_memory": False}``.
 

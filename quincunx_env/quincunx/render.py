@@ -3,6 +3,7 @@
 from math import cos, pi, sin
 
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.rules import chosen_options
 from quincunx_env.core.scene import Disc, Face, Point, Polygon, Scene, ScoredPlay, Seat, Stroke, Suit, in_words
 from quincunx_env.quincunx.cards import CARDS, Card, card_name
 from quincunx_env.quincunx.game import Game
@@ -86,18 +87,10 @@ def _last(game: Game) -> ScoredPlay | None:
 
 
 def _title(game: Game) -> str:
-    rules = game.rules
-    options = {
-        "mini": rules.mini,
-        "open start": rules.start == "open",
-        "edge contact": rules.edge_contact,
-        "Excuse": rules.excuse,
-        "Pawns": rules.pawns,
-        "flush bonus": rules.flush,
-        "Simpleton": rules.simpleton,
-    }
+    rules, elsewhere = game.rules, ("num_players", "mini", "match")  # the notes count the rounds
     players = "solitaire" if rules.num_players == 1 else f"{rules.num_players} players"
-    return ", ".join((f"Quincunx, {players}", *(name for name, played in options.items() if played)))
+    options = (option.label(value) for option, value in chosen_options(rules) if option.name not in elsewhere)
+    return ", ".join((f"Quincunx, {players}", *["mini"] * rules.mini, *options))
 
 
 def _notes(game: Game) -> tuple[str, ...]:

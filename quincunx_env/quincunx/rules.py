@@ -1,10 +1,10 @@
 """Rules of Quincunx: options, set-ups and quantities that follow. The rules are RULES.md 1.1, 1.2, 1.5 and 1.6."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from quincunx_env.core.rules import BaseRules, Decision, described, make_plain
+from quincunx_env.core.rules import BaseRules, Decision, check_options, described, option
 from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
 from quincunx_env.quincunx.grid import Grid, grid
 
@@ -69,35 +69,40 @@ class Rules(BaseRules):
 
     game: ClassVar[str] = "quincunx"
     """Name of the game, see `quincunx_env.registry.GAMES`."""
-    num_players: int = 1
-    """1 is the solitaire; 2 to 4 play against each other."""
-    start: Start = "corners"
-    """Several players: ``"corners"`` fills a grid whose corners are dealt, ``"open"`` grows one from a single card."""
-    edge_contact: bool = False
-    """Solitaire: a card must share an edge with a card in play (ruling R1)."""
-    excuse: bool = False
-    """Extended deck with the Excuse."""
-    pawns: bool = False
-    """Extended deck with the four Pawns."""
-    flush: bool = False
-    """Variant: flush bonus."""
-    simpleton: bool = False
-    """Variant for several players: the points of a play are announced before they are counted."""
-    match: bool = False
-    """Match of as many rounds as players, the deal passing on; one round otherwise."""
-    mini: bool = False
-    """Not of the sources: twelve cards on a 3x3 grid for one or two players. It is small enough to be solved (ruling
-    R16)."""
+    num_players: int = option(1, "players", dict.fromkeys((1, 2, 3, 4), ""), "1 is the solitaire.")
+    start: Start = option(
+        "corners",
+        "start",
+        {
+            "corners": "a 5x5 grid, corners dealt",
+            "open": "one card, then each shares an edge with one in play, within 5x5",
+        },
+        "The solitaire starts from corners.",
+    )
+    edge_contact: bool = option(
+        False, "edge contact", "a card must share an edge with a card in play", "Solitaire only (ruling R1)."
+    )
+    excuse: bool = option(False, "Excuse", "no suit, no rank; scores, draws and costs nothing", "Extended deck.")
+    pawns: bool = option(
+        False, "Pawns", "four cards worth 1, like Aces in low sums, between 9 and Crown in order", "Extended deck."
+    )
+    flush: bool = option(False, "flush bonus", "10 points for each line of 4+ and each 2x2 box sharing a suit")
+    simpleton: bool = option(
+        False,
+        "Simpleton",
+        "first announce your points; the next player gets what you miss, an excess is deducted",
+        "Several players.",
+    )
+    match: bool = option(False, "match", "as many rounds as players, added up", "Several players.")
+    mini: bool = option(
+        False,
+        "mini",
+        "twelve cards on a 3x3 grid",
+        "One or two players. Not of the sources; it is small enough to be solved (ruling R16).",
+    )
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        if type(self.num_players) is not int or not 1 <= self.num_players <= 4:
-            raise ValueError(f"num_players must be 1 (solitaire), 2, 3 or 4, got {self.num_players!r}")
-        if type(self.start) is not str or self.start not in ("corners", "open"):
-            raise ValueError(f"start must be 'corners' or 'open', got {self.start!r}")
-        for field in fields(self)[2:]:
-            if not isinstance(getattr(self, field.name), bool):
-                raise ValueError(f"{field.name} must be True or False, got {getattr(self, field.name)!r}")
+        check_options(self)
         if self.num_players == 1:
             if self.start == "open":
                 raise ValueError("start='open' needs 2 to 4 players; the solitaire's start is 'corners'")
@@ -182,7 +187,7 @@ class Rules(BaseRules):
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """The actions that make a play: with Simpleton its points are announced after it (1.6)."""
+        """The actions of a play, in order. With Simpleton its points are announced (1.6)."""
         return ("play", "announce") if self.simpleton else ("play",)
 
     @cached_property

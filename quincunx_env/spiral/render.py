@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.rules import chosen_options
 from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Seat, Suit, in_words
 from quincunx_env.core.scoring import Part
 from quincunx_env.spiral.cards import CARDS, RANKS, Card, card_name
@@ -84,8 +85,9 @@ def _hands(game: Game, lines: Sequence[Line]) -> dict[int, int]:
 
 
 def _title(game: Game) -> str:
-    options = {"scored at the end": game.rules.scoring == "end", "fifteens": game.rules.fifteens}
-    return ", ".join(("Spiral game", *(name for name, played in options.items() if played)))
+    labels = {option.name: option.label(value) for option, value in chosen_options(game.rules)}
+    labels |= {"scoring": "scored at the end"} if "scoring" in labels else {}
+    return ", ".join(("Spiral game", *(label for name, label in labels.items() if name != "deals")))  # see the notes
 
 
 def _notes(game: Game) -> tuple[str, ...]:

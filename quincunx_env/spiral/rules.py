@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from quincunx_env.core.rules import BaseRules, described, make_plain
+from quincunx_env.core.rules import BaseRules, check_options, described, option
 from quincunx_env.spiral.cards import CARDS
 
 SIDE = 5
@@ -55,22 +55,24 @@ class Rules(BaseRules):
 
     game: ClassVar[str] = "spiral"
     """Name of the game, see `quincunx_env.registry.GAMES`."""
-    scoring: Literal["play", "end"] = "play"
-    """``"play"``: every play scores at once. ``"end"``: the full square is scored, columns for the dealer, rows for the
-    non-dealer."""
-    fifteens: bool = False
-    """Points for sets of cards that add up to 15."""
-    deals: Literal[1, 2, 4] = 2
-    """Deals of a game: two or four; a single one is for training."""
+    scoring: Literal["play", "end"] = option(
+        "play",
+        "scoring",
+        {"play": "every play at once", "end": "the full square at the end"},
+        "At the end the dealer scores the columns, the other player the rows.",
+    )
+    fifteens: bool = option(
+        False,
+        "fifteens",
+        "2 points for each set of cards in a line that sums to 15, court cards as 10; during play it must hold your "
+        "card",
+    )
+    deals: Literal[1, 2, 4] = option(
+        2, "deals", dict.fromkeys((1, 2, 4), ""), "The rounds of a game; a single one is for training."
+    )
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        if type(self.scoring) is not str or self.scoring not in ("play", "end"):
-            raise ValueError(f"scoring must be 'play' or 'end', got {self.scoring!r}")
-        if not isinstance(self.fifteens, bool):
-            raise ValueError(f"fifteens must be True or False, got {self.fifteens!r}")
-        if type(self.deals) is not int or self.deals not in (1, 2, 4):
-            raise ValueError(f"deals must be 1, 2 or 4, got {self.deals!r}")
+        check_options(self)
 
     def __repr__(self) -> str:
         return described(self)

@@ -1,9 +1,13 @@
 """The rules of the spiral game in short, for given options. See RULES.md Part 2. All numbers are the engine's."""
 
+from quincunx_env.core.rules import option_sentences
 from quincunx_env.core.scene import Example
 from quincunx_env.spiral.cards import RANKS, SUITS
 from quincunx_env.spiral.rules import HAND, PLAYS, SIDE, Rules
-from quincunx_env.spiral.scoring import FIFTEEN, FIFTEEN_POINTS, KINDS, LEAST_FLUSH, LEAST_RUN
+from quincunx_env.spiral.scoring import KINDS, LEAST_FLUSH, LEAST_RUN
+
+WOVEN = ("scoring",)
+"""Options that the paragraphs and sentences below name."""
 
 
 def rules_card(rules: Rules) -> tuple[str, ...]:
@@ -26,8 +30,7 @@ def rules_card(rules: Rules) -> tuple[str, ...]:
         f"  Run: the longest set of n >= {LEAST_RUN} consecutive ranks{withit}, in any order: "
         "n times the product of how many cards each of these ranks has",
         f"  Flush: n >= {LEAST_FLUSH} touching cards of one suit{withit}: n",
-        *[f"  Fifteens: {FIFTEEN_POINTS} for each set of cards{withit} that sums to {FIFTEEN} (A 1; T J Q K 10)"]
-        * rules.fifteens,
+        *option_sentences(rules, without=WOVEN),
         f"End: {PLAYS} plays. The last card of each hand costs nothing."
         + " Then deal again; the players deal in turn." * (rules.deals > 1),
     )
@@ -62,7 +65,7 @@ def sentences(rules: Rules) -> list[str]:
     found = {
         "Nothing scores during play: at the end the dealer scores the columns, the other player the rows, in the "
         "same way.": rules.scoring == "end",
-        "Two points for each set of cards in the line that adds up to 15, with the card played.": rules.fifteens,
+        **dict.fromkeys(option_sentences(rules, without=WOVEN), True),
         "Each player plays 12 cards; the last one stays in hand and costs nothing.": True,
         f"There are {rules.deals} deals; the points add up.": rules.deals > 1,
         "Most points win.": True,

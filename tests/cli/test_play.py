@@ -27,7 +27,7 @@ FOREIGN = "foreign_module:policy"
         ("--num-players 3 --opponents a b c", "name one opponent for all other seats or 2, got 3"),
         ("--simpleton", "simpleton=True needs 2 to 4 players"),
         ("--seat 1", "these rules have the seats 0 to 0, got 1"),
-        ("--num-players 7", "num_players must be 1 (solitaire), 2, 3 or 4, got 7"),
+        ("--num-players 7", "num_players must be 1, 2, 3 or 4, got 7"),
         ("--spiral.deals 2", "--spiral.deals is an option of the spiral game: add --game spiral"),
         ("--out README.md", "README.md is a file: choose another folder for the results with --out"),
         ("--port 70000", "--port is a number from 0 to 65535, got 70000"),

@@ -13,7 +13,7 @@ from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
 
-LIMIT = 1_500
+LIMIT = 1_800
 
 QUINCUNX = [
     *("CS (1, 3)", "cs 1 3", "cs 1,3", "CS at (1, 3)", "play: CS (1,3).", "  c s\t(1 ;3)", "CS(1,3)", "CS -> 1, 3"),

@@ -114,7 +114,7 @@ def test_a_record_reads_like_this() -> None:
         ("seed 0 game 0 domain play", "", "the line 'seed ...' is missing (or 'deal ...')"),
         ("quincunx num", "chess num", "line 2: the game is one of quincunx, spiral, got 'chess'"),
         ("num_players=2", "players=2", "line 2: quincunx has the options num_players, start"),
-        ("num_players=2", "num_players=5", "line 2: num_players must be 1 (solitaire), 2, 3 or 4"),
+        ("num_players=2", "num_players=5", "line 2: num_players must be 1, 2, 3 or 4, got 5"),
         ("num_players=2", "num_players=2 flush=maybe", "line 2: flush must be True or False, got 'maybe'"),
         ("ann, greedy", "ann", "these rules have 2 seats, got names for 1"),
         ("seed 0", "seed x", "line 4: a seed must read like 'seed 7 game 0 domain play'"),

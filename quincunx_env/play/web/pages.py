@@ -1,11 +1,11 @@
 """Values for the templates: the choices for a game, and a position."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from quincunx_env.core.policy import Agent
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.rules import BaseRules, Option, accepts
 from quincunx_env.core.scene import Scene, ScoredPlay
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import HUMAN, Record, RecordedAction
@@ -36,6 +36,7 @@ from quincunx_env.play.session import (
 from quincunx_env.play.web.rules_pictures import pictures
 from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies
+from quincunx_env.quincunx.rules import solitaire_rules
 from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.render import words
 from quincunx_env.render.svg import MINUS, PAGE, THEMES, best_cards, draw, draw_card, draw_suit
@@ -44,34 +45,22 @@ from quincunx_env.render.words import minus
 # --- The start page --------------------------------------------------------------------------------------------------
 
 
-class Option(NamedTuple):
-    """An option of the rules. Its values are texts, as forms send them."""
+class Choice(NamedTuple):
+    """An option of the rules on the start page."""
 
-    name: str
-    label: str
+    option: Option
     values: Mapping[str, Any]
-    """Values of the option, by what the form sends; the first is the default."""
-    texts: Sequence[str]
-    """Text shown for each value; for an option that is on or off, an explanation."""
+    """The values that are offered, by the text that the form sends; the first is the default."""
 
     @property
-    def switch(self) -> bool:
-        """Whether it is on or off."""
-        return len(self.texts) == 1
+    def label(self) -> str:
+        """The name of the option."""
+        return self.option.title[0].upper() + self.option.title[1:]
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """(value, text) of each choice."""
-        return [*zip(self.values, self.texts, strict=True)]
-
-
-def _switch(name: str, label: str, text: str) -> Option:
-    return Option(name, label, {"": False, "yes": True}, [text])
-
-
-_EXCUSE = _switch("excuse", "Excuse", "an extra card without suit, rank or value")
-_PAWNS = _switch("pawns", "Pawns", "four more cards, between 9 and Crown")
-_FLUSH = _switch("flush", "Flush bonus", "for lines and boxes that share a suit")
+        """(value, text) of each value that is offered."""
+        return [(sent, self.option.meanings[value] or sent) for sent, value in self.values.items()]
 
 
 @dataclass(frozen=True)
@@ -81,8 +70,19 @@ class Kind:
     name: str
     title: str
     text: str
-    game: str
-    options: Sequence[Option]
+    make: Callable[..., BaseRules]
+    """Return rules of this kind from options."""
+
+    @cached_property
+    def options(self) -> list[Choice]:
+        """The options with several values that this kind accepts."""
+        found = []
+        for option in self.make().options:
+            values = [value for value in option.values if accepts(self.make, **{option.name: value})]
+            sent = ("", "yes") if option.is_switch else map(str, values)
+            if len(values) > 1 and option.name not in UNOFFERED:
+                found.append(Choice(option, dict(zip(sent, values, strict=True))))
+        return found
 
     @property
     def most_players(self) -> int:
@@ -96,14 +96,17 @@ class Kind:
             ValueError: if a value of the form is none of the choices.
         """
         chosen = {}
-        for option in self.options:
-            value = form.get(option.name, next(iter(option.values)))
-            if value not in option.values:
-                raise ValueError(f"{option.label} is one of {', '.join(option.texts)}.")
-            chosen[option.name] = option.values[value]
-        rules: BaseRules = GAMES[self.game].Rules(**chosen)
-        return rules
+        for choice in self.options:
+            values, name = choice.values, choice.option.name
+            value = form.get(name, next(iter(values)))
+            if value not in values:
+                raise ValueError(f"{choice.label} is one of {', '.join(map(repr, values))}.")
+            chosen[name] = values[value]
+        return self.make(**chosen)
 
+
+UNOFFERED = {"mini"}
+"""Options for research."""
 
 KINDS = {
     kind.name: kind
@@ -112,49 +115,19 @@ KINDS = {
             "solitaire",
             "Solitaire",
             "Fill the grid before your hand runs out, and score as much as you can. A good first game.",
-            "quincunx",
-            (
-                _switch("edge_contact", "Edge contact", "a card must share an edge with a card in play"),
-                _EXCUSE,
-                _PAWNS,
-                _FLUSH,
-            ),
+            solitaire_rules,
         ),
         Kind(
             "players",
             "Two to four players",
             "Lay cards in turn on one grid, against agents or people beside you. Most points win.",
-            "quincunx",
-            (
-                Option("num_players", "Players", {str(number): number for number in (2, 3, 4)}, ("2", "3", "4")),
-                Option(
-                    "start",
-                    "Start",
-                    {"corners": "corners", "open": "open"},
-                    ("a 5x5 grid, corners dealt", "a single card, the grid grows"),
-                ),
-                _EXCUSE,
-                _PAWNS,
-                _FLUSH,
-                _switch("simpleton", "Simpleton", "announce your points before they are counted"),
-                _switch("match", "Match", "as many rounds as players"),
-            ),
+            GAMES["quincunx"].multiplayer_rules,
         ),
         Kind(
             "spiral",
             "The spiral game",
             "Two players, 52 cards: each card goes to the next cell of a spiral, and you choose only which.",
-            "spiral",
-            (
-                Option("deals", "Deals", {"2": 2, "1": 1, "4": 4}, ("2", "1", "4")),
-                Option(
-                    "scoring",
-                    "Scoring",
-                    {"play": "play", "end": "end"},
-                    ("every play at once", "the full square at the end"),
-                ),
-                _switch("fifteens", "Fifteens", "cards that add up to 15 score, too"),
-            ),
+            GAMES["spiral"].multiplayer_rules,
         ),
     )
 }
@@ -184,7 +157,7 @@ def _able(named: Mapping[str, Agent | str], rules: BaseRules) -> list[str]:
 def picture(kind: str) -> str:
     """Draw a position after some plays, as SVG."""
     rules = KINDS[kind].rules({})
-    session = Session(rules, [None] * rules.num_players, GAMES[KINDS[kind].game].Game.from_seed(rules, 4).deals)
+    session = Session(rules, [None] * rules.num_players, spec_of(rules).Game.from_seed(rules, 4).deals)
     for _ in range(6 if kind == "spiral" else 4):
         session.play(session.candidates()[0].action)
     scene = words.scene_for_people(spec_of(rules).scene(session.game), session.called)
@@ -204,7 +177,7 @@ def session_of(
     kind = KINDS.get(form.get("kind", ""))
     if kind is None:
         raise ValueError(f"A game is one of {', '.join(KINDS)}.")
-    known = {"kind", "seat", "day", "opponent1", "opponent2", "opponent3", *(option.name for option in kind.options)}
+    known = {"kind", "seat", "day", "opponent1", "opponent2", "opponent3", *(option.name for option, _ in kind.options)}
     if unknown := set(form) - known:
         raise ValueError(f"The form has no field {min(unknown)[:40]!r}.")
     rules = kind.rules(form)

@@ -30,7 +30,7 @@ TABLE_OF_THREE = Rules(num_players=3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_players": 0}, r"num_players must be 1 \(solitaire\), 2, 3 or 4, got 0"),
+        ({"num_players": 0}, r"num_players must be 1, 2, 3 or 4, got 0"),
         ({"num_players": 5}, r"num_players must be .* got 5"),
         ({"num_players": 2.0}, r"num_players must be .* got 2\.0"),
         ({"num_players": "2"}, r"num_players must be .* got '2'"),
