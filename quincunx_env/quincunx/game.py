@@ -148,7 +148,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def decision(self) -> Decision:
-        """Kind of the next action: ``"announce"`` while a play is `pending`, else ``"play"``."""
+        """Kind of the next action. It is ``"announce"`` while a play is `pending`."""
         return "announce" if self.pending and not self.over else "play"
 
     def legal_cards(self) -> tuple[int, ...]:
@@ -291,8 +291,8 @@ class Game(BaseGame[Rules, Deal]):
             codes >>= 8
         if word >> scoring.POWER_SHIFT & 1:
             points += scoring.power_points(CARDS[card].suits, board)
-        if self.rules.flush:
-            points += scoring.FLUSH_BONUS * len(scoring.flushes(self.rules, board, cell, card))
+        for more in tables.beyond:
+            points += more(self.rules, board, cell, card)
         return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
 
     def score(self, card: int, cell: int) -> Score:

@@ -67,6 +67,9 @@ class PlayValues:
             for line in range(rules.num_lines)
         ]
         self._flush_boxes = list(np.array(grid.boxes).transpose(1, 2, 0).copy())
+        beyond = {"flush": self._flush_points}
+        # Points that the tables do not have: functions with the arguments of `plays`, which return int16 [..., n].
+        self._beyond = [beyond[option] for option in scoring.BEYOND if getattr(rules, option)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles give the shared instance, which saves them the tables.
@@ -89,8 +92,8 @@ class PlayValues:
         if len(powered := _power_plays(values)):
             card = np.broadcast_to(cards, values.shape[:-1]).reshape(-1).take(powered)
             self._add_power(values, powered, board, rows.take(powered % len(rows)), card)
-        if self.rules.flush:
-            values[..., 0] += scoring.FLUSH_BONUS * self._flushes(board, rows, cards, cells)
+        for points in self._beyond:
+            values[..., 0] += points(board, rows, cards, cells)
         return values
 
     def all_plays(self, board: Boards, rows: Ints, cells: Ints) -> Values:
@@ -111,9 +114,8 @@ class PlayValues:
         if len(powered := _power_plays(values)):
             row, card = np.divmod(powered, num_cards)
             self._add_power(values, powered, board, rows.take(row), card)
-        if self.rules.flush:
-            flushes = self._flushes(board, rows, np.arange(num_cards)[:, None], cells)
-            values[..., 0] += scoring.FLUSH_BONUS * flushes.T
+        for points in self._beyond:
+            values[..., 0] += points(board, rows, np.arange(num_cards)[:, None], cells).T
         return values
 
     def _entries(self, board: Boards, rows: Ints, cells: Ints) -> Ints:
@@ -201,10 +203,9 @@ class PlayValues:
         if values.max() >= _POWER and len(powered := _power_plays(values)):
             rows = np.zeros(len(powered), np.int64)
             self._add_power(values, powered, laid[None], rows, cards.take(powered // values.shape[1]))
-        if self.rules.flush:
+        for points in self._beyond:
             cells = np.flatnonzero(legal)
-            flushes = self._flushes(laid[None], np.zeros(1, np.int64), cards[:, None], cells)
-            values[:, cells, 0] += scoring.FLUSH_BONUS * flushes
+            values[:, cells, 0] += points(laid[None], np.zeros(1, np.int64), cards[:, None], cells)
         return values
 
     def _add_power(self, values: Values, powered: Ints, board: Boards, rows: Ints, cards: Ints) -> None:
@@ -223,8 +224,8 @@ class PlayValues:
         each[powered, 0] += self._power.take(index).sum(axis=0, dtype=np.int16)
         each[powered, 1] -= _POWER
 
-    def _flushes(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Count the lines and boxes that score a flush, int16 [..., n]."""
+    def _flush_points(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
+        """Return the points of lines and boxes that score a flush, int16 [..., n]."""
         first = rows * board.shape[1]
 
         def suits(places: Ints) -> npt.NDArray[np.uint8]:
@@ -240,7 +241,7 @@ class PlayValues:
             count += shared != 0
         for box in self._flush_boxes:
             count += (own & np.bitwise_and.reduce(suits(box), axis=0)) != 0
-        return count
+        return scoring.FLUSH_BONUS * count
 
 
 def _power_plays(values: Values) -> Ints:

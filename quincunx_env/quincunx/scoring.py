@@ -5,7 +5,7 @@ parts of a score. The second half builds tables from these functions, in which b
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import and_
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.scoring import Part
 from quincunx_env.quincunx.cards import CARDS
-from quincunx_env.quincunx.grid import BOXES, LINES, Grid
+from quincunx_env.quincunx.grid import BOXES, LINES
 from quincunx_env.quincunx.rules import Rules
 
 DRAWING_SUMS = (11, 20)
@@ -161,6 +161,11 @@ def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[s
         *(name for name, line in lines if flush_line([suits[place] for place in line], 4)),
         *(name for name, box in boxes if flush_box([suits[place] for place in (cell, *box)])),
     )
+
+
+def flush_points(rules: Rules, board: Sequence[int], cell: int, card: int) -> int:
+    """Return the points of `flushes`."""
+    return FLUSH_BONUS * len(flushes(rules, board, cell, card))
 
 
 @cache
@@ -320,6 +325,17 @@ BASIC_MASK, DRAWS_MASK, CODE_MASK = 127, 7, 255
 _UNRELATED, _SAME, _ABOVE, _BELOW = range(4)
 
 
+BEYOND = {"flush": flush_points}
+"""Points that do not follow from the cards within ``DISTANCES``, by the option that asks for them."""
+
+
+def reach(rules: Rules, cell: int) -> set[int]:
+    """Return the places whose cards change scores in a cell. Power plays are left out."""
+    distances = (-3, *DISTANCES, 3) if rules.flush else DISTANCES
+    lines = [rules.grid.line(cell, line, distances) for line in range(rules.num_lines)]
+    return {place for places in (*lines, *(rules.grid.boxes[cell] if rules.flush else ())) for place in places}
+
+
 class Tables(NamedTuple):
     """Lookup tables of both engines. See the comment above for the bit fields."""
 
@@ -330,22 +346,22 @@ class Tables(NamedTuple):
     for an empty cell."""
     bonus: tuple[tuple[int, ...], ...]
     """[line][code]: bonus of a line, with the pairs on it."""
-
-
-def tables(rules: Rules) -> Tables:
-    """Return the tables for these rules."""
-    return _tables(rules.grid, rules.num_lines, rules.ranks)
+    beyond: tuple[Callable[[Rules, Sequence[int], int, int], int], ...]
+    """The functions of ``BEYOND`` that these rules ask for; they take the arguments of `score`."""
 
 
 @cache
-def _tables(grid: Grid, num_lines: int, ranks: str) -> Tables:
+def tables(rules: Rules) -> Tables:
+    """Return the tables for these rules."""
+    grid, num_lines = rules.grid, rules.num_lines
     return Tables(
         around=tuple(
             tuple(place for line in range(num_lines) for place in grid.line(cell, line, DISTANCES))
             for cell in range(grid.num_cells)
         ),
-        words=words(num_lines, ranks),
+        words=words(num_lines, rules.ranks),
         bonus=tuple(tuple(_coded_bonus(line, code) for code in range(CODE_MASK + 1)) for line in range(num_lines)),
+        beyond=tuple(points for option, points in BEYOND.items() if getattr(rules, option)),
     )
 
 

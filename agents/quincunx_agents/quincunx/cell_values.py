@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import OPEN_SPAN, Rules
@@ -60,19 +61,13 @@ class _Geometry(NamedTuple):
 
 @cache
 def _geometry(rules: Rules) -> _Geometry:
-    grid, cells = rules.grid, range(rules.num_cells)
-    distances = (-2, -1, 1, 2, *((-3, 3) if rules.flush else ()))
-    around = [
-        [place for line in range(rules.num_lines) for place in grid.line(cell, line, distances)] for cell in cells
-    ]
-    if rules.flush:
-        around = [[*places, *sum(grid.boxes[cell], ())] for cell, places in enumerate(around)]
-    adjacent = np.array(grid.adjacent)
+    cells, adjacent = range(rules.num_cells), np.array(rules.grid.adjacent)
+    reach = [scoring.reach(rules, cell) for cell in cells]
     cards = [*CARDS[: rules.num_cards], None]
     return _Geometry(
-        reach=(np.arange(rules.num_cells)[:, None, None] == np.array(around)).any(axis=2),
+        reach=np.array([[cell in places for places in reach] for cell in cells]),
         adjacent=adjacent,
-        edges=(adjacent == grid.off).sum(axis=1),
+        edges=(adjacent == rules.grid.off).sum(axis=1),
         suits=np.array([card.suits if card else 0 for card in cards], np.uint8),
         ends=np.array([card.suits if card and card.rank in "AC" else 0 for card in cards], np.uint8),
     )
