@@ -28,9 +28,15 @@ WIDEST = Rules(num_players=4, start="open", excuse=True, pawns=True, simpleton=T
 NO_CELL = -2
 """Value of ``board`` where these rules have no cell."""
 
+_SHOWN = ("num_players", "start", "edge_contact", "match", "mini")
+"""Options that show in the first four entries of ``form``, or in the cells."""
+
+_OPTIONS = tuple(option for option in Rules.options if option.name not in _SHOWN)
+
 FORM = {"num_players": (1, 4), "num_rounds": (1, 4), "touching": (0, 1), "num_lines": (2, 4)}
-FORM |= dict.fromkeys(("excuse", "pawns", "flush", "simpleton"), (0, 1))
-"""Properties of `Rules`, in the order of the piece ``form``, with lowest and highest values."""
+FORM |= {option.name: (0, len(option.values) - 1) for option in _OPTIONS}
+"""Properties of `Rules`, in the order of the piece ``form``, with lowest and highest values. An option is the number of
+its value."""
 
 FORM_UNIT = 4
 """The highest of these properties, one unit of the encoded piece."""
@@ -117,7 +123,8 @@ class PaddedObserver(Observer):
         names = [name if name in unpadded else name.replace("total", "score") for name in self.counts]
         self._filled = [index for index, name in enumerate(names) if name in unpadded]
         self._source = [unpadded.index(names[index]) for index in self._filled]
-        self._form = np.array([getattr(rules, name) for name in FORM], np.int8)
+        options = {option.name: option.number(getattr(rules, option.name)) for option in _OPTIONS}
+        self._form = np.array([options.get(name, getattr(rules, name)) for name in FORM], np.int8)
 
     def _counts(self) -> dict[str, Count]:
         meaning, low, _ = self._widest.counts["pile"]
