@@ -80,6 +80,8 @@ class FeatureLayout(NamedTuple):
     """Shapes (E, F) of the sets: the most elements, and the number of features of each."""
     context: int
     """Number G of features of the position as a whole."""
+    further: int = 0
+    """How many of these, the last, networks of earlier versions may lack."""
 
     @property
     def size(self) -> int:

@@ -223,9 +223,21 @@ def load_weights(path: Path) -> ValueWeights:
     weights = ValueWeights(_members(tensors), tuple(variants), candidates)
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
     layout = layout_of(variants)
+    weights = dataclasses.replace(weights, members=tuple(_widened(layout, member) for member in weights.members))
     if not weights.members or not all(_fits(layout, member) for member in weights.members):
         raise WeightsError(f"{path} is of another version of this network")
     return weights
+
+
+def _widened(layout: FeatureLayout, member: Mapping[str, Floats]) -> Mapping[str, Floats]:
+    """Give a network weights of 0 for the features that it lacks. See `FeatureLayout.further`."""
+    weight, set_width = member.get("trunk.0.weight"), np.size(member.get("set_encoders.0.0.bias", ()))
+    if weight is None or weight.ndim != 2:
+        return member
+    lacking = len(layout.sets) * set_width + layout.context - weight.shape[1]
+    if not 0 < lacking <= layout.further:
+        return member
+    return {**member, "trunk.0.weight": np.pad(weight, ((0, 0), (0, lacking)))}
 
 
 def _members(tensors: Mapping[str, Floats]) -> tuple[Mapping[str, Floats], ...]:

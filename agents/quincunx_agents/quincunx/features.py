@@ -37,6 +37,7 @@ from quincunx_agents.quincunx import heuristic
 from quincunx_agents.quincunx.cell_values import ABSENT_VALUE, CellValues, cell_values, open_cells
 from quincunx_agents.quincunx.replies import STEPS, best_card_odds, expected_best
 from quincunx_agents.quincunx.threes import OpenThrees, open_threes
+from quincunx_agents.quincunx.variants import OPTIONS
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.cards import CARDS, EXCUSE, PAWNS, SUITS
@@ -51,6 +52,9 @@ DRAW_POINTS = 8.0
 
 LARGE_GAIN = 15
 """Points above which a gain is large: a half of a three of a kind. Not tuned."""
+
+FURTHER = len(OPTIONS) - 4
+"""Options that the shipped networks do not know."""
 
 MOST_CELLS = 24
 """The most elements of the set of cells. No grid has more empty cells, and in the open start the next card can come to
@@ -84,8 +88,8 @@ class _Tables(NamedTuple):
     """[K, K]: their draws."""
     players: Bools
     """[SEATS - 1]: whether there are 2, 3 or 4 players."""
-    options: Bools
-    """[4]: whether Excuse, Pawns, flush bonus and contact are played with."""
+    options: Ints
+    """[options]: numbers of the values of `variants.OPTIONS`."""
 
 
 @cache
@@ -104,7 +108,7 @@ def _tables(rules: Rules) -> _Tables:
         pair_gains=np.maximum(derived.points[: rules.num_cards, : rules.num_cards], 0).astype(np.float32),
         pair_draws=derived.draws[: rules.num_cards, : rules.num_cards].astype(np.float32),
         players=np.arange(2, SEATS + 1) == rules.num_players,
-        options=np.array([rules.excuse, rules.pawns, rules.flush, rules.edge_contact]),
+        options=np.array([option.number(getattr(rules, option.name)) for option in OPTIONS]),
     )
 
 
@@ -342,7 +346,7 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     Feature(
         "options",
         1,
-        lambda s: s.tables.options,
+        lambda s: s.tables.options[:4],
         "whether Excuse, Pawns, flush bonus and contact are played with",
         4,
     ),
@@ -354,6 +358,9 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     Feature("unseen_excuse", 1, lambda s: s.share[:, EXCUSE:].sum(axis=1) * 20, "share of the Excuse unseen"),
 )
 """Features of the position as a whole, [j] or [j, size] each."""
+
+if FURTHER:
+    CONTEXT_FEATURES += (Feature("further_options", 1, lambda s: s.tables.options[4:], "other options", FURTHER),)
 
 
 def _mean(values: Floats, share: Floats) -> Floats:
@@ -404,6 +411,7 @@ CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
 LAYOUT = FeatureLayout(
     sets=((MOST_CELLS, num_features(CELL_FEATURES)), (MOST_CARDS, num_features(CARD_FEATURES))),
     context=num_features(CONTEXT_FEATURES),
+    further=FURTHER,
 )
 """Two sets, the empty cells and the cards of the hand, and the context."""
 

@@ -1,7 +1,9 @@
 """Variants of Quincunx, for agents."""
 
 import dataclasses
-from itertools import product
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import compress, product
 from typing import Any
 
 from quincunx_env.quincunx.rules import Rules
@@ -17,16 +19,30 @@ BASE_VARIANTS = {
 }
 """The variants without further options, by name."""
 
-OPTIONS: list[dict[str, Any]] = [
-    dict(zip(("excuse", "pawns", "flush"), each, strict=True)) for each in product((False, True), repeat=3)
-]
-"""Options of each variant. A network sees the other options in the legal actions, or not at all."""
+_FIRST = ("excuse", "pawns", "flush", "edge_contact")
+"""The options that the shipped networks know, in the order of their inputs."""
 
-VARIANTS = {
-    "-".join((name, *(option for option, on in options.items() if on))): dataclasses.replace(rules, **options)
-    for options in OPTIONS
-    for name, rules in BASE_VARIANTS.items()
-} | {"mini": Rules(mini=True), "mini-2": Rules(num_players=2, mini=True)}
+_LEFT_OUT = ("num_players", "start", "simpleton", "match", "mini")
+"""Options that other features show, or that a network need not know."""
+
+OPTIONS = (
+    *(option for name in _FIRST for option in Rules.options if option.name == name),
+    *(option for option in Rules.options if option.name not in (*_FIRST, *_LEFT_OUT)),
+)
+"""The options among the features. A newer one comes last."""
+
+
+def _with_options() -> Iterator[tuple[str, Rules]]:
+    """Yield the base variants with every combination of `OPTIONS`. Contact has a base variant."""
+    names = [option.name for option in OPTIONS if option.is_switch and option.name != "edge_contact"]
+    for chosen in product((False, True), repeat=len(names)):
+        options: dict[str, Any] = dict(zip(names, chosen, strict=True))
+        for name, rules in BASE_VARIANTS.items():
+            with suppress(ValueError):  # options that do not go together
+                yield "-".join((name, *compress(names, chosen))), dataclasses.replace(rules, **options)
+
+
+VARIANTS = dict(_with_options()) | {"mini": Rules(mini=True), "mini-2": Rules(num_players=2, mini=True)}
 """The variants that a network can learn, by name."""
 
 

@@ -26,6 +26,7 @@ from quincunx_agents.networks.value import (
     ValueWeights,
     WeightsError,
     action_values,
+    layout_of,
     load,
     load_weights,
     margin_weights,
@@ -226,6 +227,22 @@ def test_members_of_another_form_are_refused(tmp_path: Path) -> None:
         weights_io.write(path, tensors, metadata, f"{network.variants} {network.candidates}")
         with pytest.raises(WeightsError, match="another version"):
             load_weights(path)
+
+
+def test_a_network_has_weights_of_0_for_options_that_are_newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They are the last of the features. A network that lacks more of them is of another version."""
+    path, network, layout = tmp_path / "weights.safetensors", load("solitaire").weights, layout_of(["solitaire"])
+    save_weights(path, network)
+    longer = layout._replace(context=layout.context + 2, further=2)
+    monkeypatch.setattr("quincunx_agents.networks.value.layout_of", lambda variants: longer)
+    for old, new in zip(network.members, load_weights(path).members, strict=True):
+        weight = new["trunk.0.weight"]
+        assert np.array_equal(weight[:, :-2], old["trunk.0.weight"])
+        assert not weight[:, -2:].any()
+        assert {name for name in old if not np.array_equal(old[name], new[name])} == {"trunk.0.weight"}
+    longer = longer._replace(further=1)
+    with pytest.raises(WeightsError, match="another version"):
+        load_weights(path)
 
 
 @pytest.mark.parametrize("variant", ["solitaire", "spiral"])
