@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from quincunx_env import spiral
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.batch import BaseBatch
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.rules import BaseRules, accepts
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.registry import spec_of
@@ -36,31 +36,61 @@ BASES: dict[str, Rules] = {
 MULTIPLAYER = {name: rules for name, rules in BASES.items() if rules.num_players > 1}
 
 
-def _combinations() -> dict[str, Rules]:
-    combinations = {}
+def _combinations(rules: BaseRules, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Every combination of values of these options that these rules can have."""
+    options = {option.name: option.meanings for option in rules.options if option.name in names}
+    for values in itertools.product(*options.values()):
+        chosen = dict(zip(options, values, strict=True))
+        if can_have(rules, chosen):
+            yield chosen
+
+
+def can_have(rules: BaseRules, options: Mapping[str, Any]) -> bool:
+    """Whether these options go together with the others of these rules."""
+    return accepts(type(rules), **asdict(rules) | options)  # type: ignore[call-overload]
+
+
+def _name(base: str, options: Mapping[str, Any]) -> str:
+    """The name of a base with options: ``corners-2+flush``."""
+    words = (f"+{name}" * value if isinstance(value, bool) else f"-{value}" for name, value in options.items())
+    return "".join((base, *words))
+
+
+COMMON = [
+    option.name
+    for option in Rules.options
+    if all(can_have(rules, {option.name: value}) for rules in BASES.values() for value in option.values)
+]
+"""Excuse, Pawns, flush bonus: the options that every base can have."""
+
+COMBINATIONS: dict[str, Rules] = {
+    _name(base, options): replace(rules, **options)
+    for base, rules in BASES.items()
+    for options in _combinations(rules, COMMON)
+}
+"""Every base with every combination of `COMMON`."""
+
+
+def _with_further_options() -> dict[str, Rules]:
+    games = {rules: name for name, rules in COMBINATIONS.items()}
     for base, rules in BASES.items():
-        for excuse, pawns, flush in itertools.product((False, True), repeat=3):
-            name = base + "+excuse" * excuse + "+pawns" * pawns + "+flush" * flush
-            combinations[name] = replace(rules, excuse=excuse, pawns=pawns, flush=flush)
-    return combinations
+        further = [
+            (option.name, value)
+            for option in rules.options
+            if option.name not in (*COMMON, "num_players", "start", "mini")
+            for value in option.values[1:]
+        ]
+        plain, *_, full = _combinations(rules, COMMON)
+        for common, size in itertools.product((plain, full), range(1, len(further) + 1)):
+            for options in map(dict, itertools.combinations(further, size)):
+                if can_have(rules, options):
+                    games.setdefault(replace(rules, **common | options), _name(base, common | options))
+    return {name: rules for rules, name in games.items() if name not in COMBINATIONS}
 
 
-COMBINATIONS = _combinations()
-"""Every base with every combination of Excuse, Pawns and flush bonus: 64 games."""
-
-
-def _with_simpleton_and_match() -> dict[str, Rules]:
-    games = {}
-    for base, rules in MULTIPLAYER.items():
-        for full, extras in itertools.product((False, True), ("simpleton", "match", "simpleton+match")):
-            games[f"{base}{'+excuse+pawns+flush' * full}+{extras}"] = replace(
-                rules, excuse=full, pawns=full, flush=full, simpleton="simpleton" in extras, match="match" in extras
-            )
-    return games
-
-
-SIMPLETON_AND_MATCH = _with_simpleton_and_match()
-"""The games of several players with Simpleton, as matches, and both; each with the basic and with the full deck."""
+WITH_FURTHER_OPTIONS = _with_further_options()
+"""Simpleton and match: the bases with every combination of options that only some can have, each with none and with all
+of `COMMON`."""
 
 MINI = {
     "mini": Rules(mini=True),
@@ -71,20 +101,27 @@ MINI = {
 }
 """The mini variant (R16)."""
 
-VARIANTS = COMBINATIONS | SIMPLETON_AND_MATCH | MINI
+
+class Variants(dict[str, Any]):
+    """Games by name. A name that is not listed is read: a listed one, then options that are on."""
+
+    def __missing__(self, name: str) -> Any:
+        base, *options = name.split("+")
+        if base == name:
+            raise KeyError(name)
+        return replace(self[base], **dict.fromkeys(options, True))
 
 
-def _spiral() -> dict[str, spiral.Rules]:
-    scorings: tuple[Literal["play", "end"], ...] = ("play", "end")
-    deals: tuple[Literal[1, 2, 4], ...] = (1, 2, 4)
-    options = itertools.product(scorings, (False, True), deals)
-    return {f"spiral-{chosen[0]}{'+fifteens' * chosen[1]}-{chosen[2]}": spiral.Rules(*chosen) for chosen in options}
+VARIANTS: dict[str, Rules] = Variants(COMBINATIONS | WITH_FURTHER_OPTIONS | MINI)
+"""Every variant of Quincunx."""
 
+SPIRAL: dict[str, spiral.Rules] = {
+    _name("spiral", options): spiral.Rules(**options)
+    for options in _combinations(spiral.Rules(), [option.name for option in spiral.Rules.options])
+}
+"""Every variant of the spiral game."""
 
-SPIRAL = _spiral()
-"""Every variant of the spiral game: 12 of them."""
-
-EVERY_GAME: dict[str, BaseRules] = {**VARIANTS, **SPIRAL}
+EVERY_GAME: dict[str, BaseRules] = Variants({**VARIANTS, **SPIRAL})
 
 
 FEW = {name: rules for name, rules in COMBINATIONS.items() if name in BASES or name.endswith("+excuse+pawns+flush")}

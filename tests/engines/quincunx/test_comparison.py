@@ -12,7 +12,7 @@ import pytest
 from quincunx_env.quincunx.rules import Rules
 from tests.engines.quincunx.comparison import play_at_random
 from tests.engines.quincunx.stacked import play_stacked
-from tests.variants import COMBINATIONS, COVERING, MINI, SIMPLETON_AND_MATCH, VARIANTS, by_name
+from tests.variants import COMBINATIONS, COVERING, MINI, VARIANTS, WITH_FURTHER_OPTIONS, by_name
 
 
 @by_name(VARIANTS)
@@ -34,7 +34,7 @@ def test_long_engines_and_reference_agree_on_100_000_random_plays(rules: Rules) 
 
 
 @pytest.mark.slow
-@by_name(SIMPLETON_AND_MATCH | MINI)
+@by_name(WITH_FURTHER_OPTIONS | MINI)
 def test_long_engines_and_reference_agree_on_20_000_random_plays(rules: Rules) -> None:
     play_at_random(rules, num_games=128, plays=20_000, seed=2_000)
 
