@@ -6,6 +6,7 @@ They know of the engines only the options of `Rules` and the cards of a `Deal`, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from inspect import signature
 
 from quincunx_env import spiral
 from quincunx_env.quincunx.deal import Deal
@@ -24,6 +25,9 @@ from tests.reference_scorer import (
 
 NAMES = EXTENDED_DECK
 """The printed name of a card, by its id."""
+
+SCORED = {option.name for option in Rules.options} & {*signature(score_play).parameters}
+"""The options that the reference scorer knows."""
 
 # Grid, face-up cells, hand and cards at the end, copied from the table of 1.2.
 _FOUR: tuple[Cell, ...] = ((0, 0), (0, 4), (4, 0), (4, 4))
@@ -80,9 +84,8 @@ class ReferenceGame:
 
     def score_play(self, card: str, cell: Cell) -> ReferenceScore:
         """What a play would score and draw (1.4)."""
-        rules = self.rules
-        options = {"solitaire": self.players == 1, "pawns": rules.pawns, "flush": rules.flush, "mini": rules.mini}
-        return score_play(self.board, cell, card, **options)
+        options = {option: getattr(self.rules, option) for option in SCORED}
+        return score_play(self.board, cell, card, solitaire=self.players == 1, **options)
 
     def play(self, card: str, cell: Cell, score: ReferenceScore) -> list[int]:
         """Play a card (1.3); returns what each seat gains."""

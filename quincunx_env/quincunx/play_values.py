@@ -66,7 +66,7 @@ class PlayValues:
             np.array([grid.line(cell, line, (-3, -2, -1, 1, 2, 3)) for cell in range(grid.num_cells)]).T.copy()
             for line in range(rules.num_lines)
         ]
-        self._flush_boxes = list(np.array(grid.boxes).transpose(1, 2, 0).copy())
+        self._boxes = list(np.array(grid.boxes).transpose(1, 2, 0).copy())
         beyond = {"flush": self._flush_points}
         # Points that the tables do not have: functions with the arguments of `plays`, which return int16 [..., n].
         self._beyond = [beyond[option] for option in scoring.BEYOND if getattr(rules, option)]
@@ -226,22 +226,21 @@ class PlayValues:
 
     def _flush_points(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
         """Return the points of lines and boxes that score a flush, int16 [..., n]."""
-        first = rows * board.shape[1]
-
-        def suits(places: Ints) -> npt.NDArray[np.uint8]:
-            near: Ints = board.reshape(-1).take(places[:, cells] + first)
-            return self._suits.take(near + 1)
-
         own = self._suits.take(cards + 1)
         count = np.zeros((*cards.shape[:-1], len(cells)), np.int16)
         for line in self._flush_lines:
-            before3, before2, before1, after1, after2, after3 = suits(line)
+            before3, before2, before1, after1, after2, after3 = self._suits_at(line, board, rows, cells)
             near = own & before1 & after1
             shared = own & before1 & before2 & before3 | near & before2 | near & after2 | own & after1 & after2 & after3
             count += shared != 0
-        for box in self._flush_boxes:
-            count += (own & np.bitwise_and.reduce(suits(box), axis=0)) != 0
+        for box in self._boxes:
+            count += (own & np.bitwise_and.reduce(self._suits_at(box, board, rows, cells), axis=0)) != 0
         return scoring.FLUSH_BONUS * count
+
+    def _suits_at(self, places: Ints, board: Boards, rows: Ints, cells: Ints) -> npt.NDArray[np.uint8]:
+        """Return the suits of the cards at places [k, C] that belong to cells, uint8 [k, n]."""
+        near: Ints = board.reshape(-1).take(places[:, cells] + rows * board.shape[1])
+        return self._suits.take(near + 1)
 
 
 def _power_plays(values: Values) -> Ints:

@@ -332,8 +332,10 @@ BEYOND = {"flush": flush_points}
 def reach(rules: Rules, cell: int) -> set[int]:
     """Return the places whose cards change scores in a cell. Power plays are left out."""
     distances = (-3, *DISTANCES, 3) if rules.flush else DISTANCES
-    lines = [rules.grid.line(cell, line, distances) for line in range(rules.num_lines)]
-    return {place for places in (*lines, *(rules.grid.boxes[cell] if rules.flush else ())) for place in places}
+    places = {place for line in range(rules.num_lines) for place in rules.grid.line(cell, line, distances)}
+    if rules.flush:
+        places.update(*rules.grid.boxes[cell])
+    return places
 
 
 class Tables(NamedTuple):
