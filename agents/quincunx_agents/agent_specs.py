@@ -44,8 +44,8 @@ class AgentSpec(NamedTuple):
     """Values of all actions by the heuristic, from rules, observation and mask."""
     networks: tuple[str, ...]
     """Names of the networks that come with the package."""
-    search: Mapping[str, Any]
-    """Settings of `quincunx_agents.search.network.NetworkSearch` in the agent ``search`` for several players."""
+    search_settings: Callable[[Any], Mapping[str, Any]]
+    """Settings of `quincunx_agents.search.network.NetworkSearch` in the agent ``search``, from rules."""
 
 
 def _quincunx() -> AgentSpec:
@@ -58,7 +58,7 @@ def _quincunx() -> AgentSpec:
         rollout_policy=rollout_policy,
         heuristic=heuristic.action_values,
         networks=("solitaire", "two-players", "three-four-players"),
-        search={"samples": 16, "rounds": 4},
+        search_settings=variants.search_settings,
     )
 
 
@@ -72,15 +72,7 @@ def _spiral() -> AgentSpec:
         rollout_policy=rollout_policy,
         heuristic=heuristic.action_values,
         networks=("spiral", "spiral-end"),
-        search={  # every card, played out to the end
-            "shortlist": 5,
-            "samples": 16,
-            "rounds": 2,
-            "prior_weight": 0.5,
-            "candidates": 0,
-            "depth": None,
-            "rollout_candidates": 13,
-        },
+        search_settings=variants.search_settings,
     )
 
 

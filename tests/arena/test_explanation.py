@@ -19,7 +19,7 @@ from tests.variants import new_game
         ("value", Rules()),
         ("value", Rules(2, "open")),
         ("heuristic", Rules(3, pawns=True)),
-        ("quincunx_agents.search.monte_carlo:FAST", Rules()),
+        ("monte-carlo", Rules()),
         ("value", spiral.Rules()),
         ("heuristic", spiral.Rules("end")),
         ("greedy", Rules(2, "open", simpleton=True)),

@@ -70,7 +70,7 @@ def test_the_overview_without_arguments_is_what_a_user_needs(
     assert max(map(len, lines)) <= 80
     assert all(name in text for name in gymnasium.registry if name.startswith("Quincunx/"))
     rows = re.findall(r"^  ([\w-]+) +[\d.]+", text, re.MULTILINE)
-    assert rows == ["search-fast", "search", "value", "monte-carlo", "heuristic", "greedy", "uniform"], "strongest"
+    assert rows == ["search", "value", "monte-carlo", "heuristic", "greedy", "uniform"], "strongest"
     assert all(hasattr(quincunx_env, name) for name in re.findall(r"quincunx_env\.(\w+)[.(]", text))
     result = baselines()["solitaire", "value"].score.value
     assert re.search(rf"^  value +{result:.1f} +\d+\.\d% +[1-9]\d*$", text, re.MULTILINE)

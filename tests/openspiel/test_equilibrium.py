@@ -87,20 +87,12 @@ def test_the_value_of_a_policy_is_its_mean_margin_on_the_engine(tree: tuple[Any,
     assert pyspiel.nash_conv(game, policy) > 10
 
 
-FAST = "quincunx_agents.search.monte_carlo:FAST"
-
-
 def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equilibrium, "all_deals", lambda rules, face_up: DEALS)
     for iteration in (0, 5, 10):
         network = ValueNetwork(features.LAYOUT, 8, 16).weights()
         save_weights(tmp_path / f"{iteration}.safetensors", ValueWeights((network,), ("mini-2",), 0))
-    policies = (
-        "uniform",
-        "mine=heuristic",
-        FAST,
-        f"net={tmp_path / '5.safetensors'}",
-    )
+    policies = ("uniform", "mine=heuristic", "monte-carlo", f"net={tmp_path / '5.safetensors'}")
     main(Arguments(policies, iterations=5, learning=tmp_path, out=tmp_path / "out", progress=False))
 
     def rows(name: str) -> list[dict[str, str]]:
@@ -109,8 +101,8 @@ def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkey
 
     assert [row["iterations"] for row in rows("cfr.csv")] == ["1", "2", "5"]
     found = {row["policy"]: float(row["exploitability"]) for row in rows("two_players.csv")}
-    assert [*found] == ["uniform", "mine", FAST, "net"]
-    assert 0 < found[FAST] < found["mine"] < found["uniform"]
+    assert [*found] == ["uniform", "mine", "monte-carlo", "net"]
+    assert 0 < found["monte-carlo"] < found["mine"] < found["uniform"]
     curve = {row["steps"]: float(row["estimate"]) for row in rows("learning.csv")}
     assert [*curve] == ["0", "5", "10"]
     assert curve["5"] == pytest.approx(found["net"], abs=1e-4)

@@ -196,7 +196,7 @@ def test_refused_requests_change_nothing(client: TestClient, games: Games) -> No
         "kind=players&num_players=5",
         "kind=players&opponent1=os:system",
         "kind=players&opponent1=../weights.safetensors",
-        "kind=players&opponent1=quincunx_agents.search.network:SOLITAIRE",
+        "kind=players&opponent1=quincunx_agents.search.network:search",
         "kind=players&seat=3",
         "kind=solitaire&kind=solitaire",
         "kind=solitaire&x=%ff",

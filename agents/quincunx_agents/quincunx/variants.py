@@ -56,3 +56,8 @@ def base_variant(rules: Rules) -> str:
     if rules.mini:
         return "mini" if alone else "mini-2"
     return "solitaire" if alone else f"{rules.num_players}-{rules.start}"
+
+
+def search_settings(rules: Rules) -> dict[str, Any]:
+    """Return settings of the agent ``search`` that differ from the defaults."""
+    return {"shortlist": 12, "samples": 6, "rounds": 4, "depth": 4} if rules.num_players == 1 else {}

@@ -37,8 +37,8 @@ SPREAD = 4.0
 class NetworkSearch(SearchConfig):
     """Search led by a value network; a `quincunx_env.core.policy.PolicyFactory`.
 
-    ``prior_weight`` and ``candidates`` were chosen on ``validation`` deals of two players; the other defaults are not
-    tuned.
+    The defaults are for several players of Quincunx. ``prior_weight`` and ``candidates`` were chosen on ``validation``
+    deals of two players; the others are not tuned.
     """
 
     shortlist: int = 16
@@ -132,18 +132,11 @@ def _prior(weights: value.ValueWeights, rules: BaseRules, observation: Pieces, m
     return so_far[:, None] + value.action_values(weights, rules, observation, mask)
 
 
-FAST = NetworkSearch(others=heuristic)
-"""The agent ``search-fast``: the other seats are modelled by the heuristic."""
-
-SOLITAIRE = NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4)
-"""The agent ``search`` for one player."""
-
-
 @dataclass(frozen=True)
 class Search:
-    """The agent ``search``, a `quincunx_env.core.policy.PolicyFactory`: the strongest search of each game.
+    """`NetworkSearch` with the settings of each game; a `quincunx_env.core.policy.PolicyFactory`.
 
-    For several players it has the game's settings and models the other seats by the heuristic.
+    The heuristic models the other seats.
     """
 
     def for_rules(self, rules: BaseRules) -> Policy:
@@ -152,9 +145,8 @@ class Search:
         Raises:
             ValueError: if no shipped network has learned the game.
         """
-        if rules.num_players == 1:
-            return SOLITAIRE.for_rules(rules)
-        return NetworkSearch(**agent_spec_of(rules).search, others=heuristic).for_rules(rules)
+        return NetworkSearch(**agent_spec_of(rules).search_settings(rules), others=heuristic).for_rules(rules)
 
 
 search = Search()
+"""The agent ``search``."""

@@ -1,5 +1,7 @@
 """Variants of the spiral game, for agents."""
 
+from typing import Any
+
 from quincunx_env.spiral.rules import Rules
 
 VARIANTS = {
@@ -14,3 +16,16 @@ VARIANTS = {
 def base_variant(rules: Rules) -> str:
     """Return the name in `VARIANTS` of these rules without further options."""
     return "spiral-end" if rules.scoring == "end" else "spiral"
+
+
+def search_settings(rules: Rules) -> dict[str, Any]:
+    """Return settings of the agent ``search``: every card as a candidate, played out to the end."""
+    return {
+        "shortlist": 5,
+        "samples": 16,
+        "rounds": 2,
+        "prior_weight": 0.5,
+        "candidates": 0,
+        "depth": None,
+        "rollout_candidates": 13,
+    }

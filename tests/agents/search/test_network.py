@@ -10,10 +10,12 @@ pytest.importorskip("safetensors")
 from quincunx_agents import ties
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
 from quincunx_agents.greedy import greedy
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.networks.value import ValueWeights, evaluate_afterstates, margin_weights, shapes_of
 from quincunx_agents.search.determinized import margins, payoffs
 from quincunx_agents.search.network import SPREAD, NetworkSearch
 from quincunx_env.core.policy import Agent
+from quincunx_env.policies import resolve
 from tests.agents.positions import dealt, seen
 
 
@@ -93,3 +95,21 @@ def test_rollouts_end_with_the_round_without_the_network() -> None:
     batch = games_after("2-corners", rules_of("2-corners").num_plays - 2, 4)
     assert all(each.is_integer() for each in values("2-corners", batch, 0, depth=6))
     assert not any(each.is_integer() for each in values("2-corners", batch, 0, depth=1))
+
+
+@pytest.mark.parametrize(
+    ("variant", "settings"),
+    [
+        ("solitaire", (12, 6, 4, 4)),
+        *((f"{players}-{start}", (16, 8, 3, 6)) for players in (2, 3, 4) for start in ("corners", "open")),
+        ("spiral", (5, 16, 2, None)),
+        ("spiral-end", (5, 16, 2, None)),
+    ],
+)
+def test_the_published_results_of_search_are_of_these_settings(
+    variant: str, settings: tuple[int, int, int, int | None]
+) -> None:
+    search: Any = resolve("search")
+    config = search.for_rules(rules_of(variant)).config
+    assert (config.shortlist, config.samples, config.rounds, config.depth) == settings
+    assert config.others is heuristic
