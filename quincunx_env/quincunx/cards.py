@@ -48,6 +48,10 @@ class Card(NamedTuple):
     suits: int
     """Bit i is set if the card bears ``SUITS[i]``."""
 
+    def features(self, ranks: str) -> list[int]:
+        """Return its rank among ``ranks`` (one-hot) and its suits, [ranks + 6] of 0 and 1."""
+        return [*(self.rank == rank for rank in ranks), *(self.suits >> bit & 1 for bit in range(len(SUITS)))]
+
 
 def _card(name: str, title: str) -> Card:
     rank, letters = name[0], name[1:]

@@ -174,14 +174,14 @@ SUITS = (
 )
 """The suits in the order of the rules. The colours differ for colour-blind readers, too."""
 
-RANKS = {"A": "Ace", "C": "Crown", "P": "Pawn", "X": "Excuse"}
+RANK_WORDS = {"A": "Ace", "C": "Crown", "P": "Pawn", "X": "Excuse"}
 """Ranks without a number in words."""
 
 
 def _face(card: Card) -> Face:
     suits = tuple(suit for bit, suit in enumerate(SUITS) if card.suits >> bit & 1)
     note = "Excuse" if card.rank == "X" else str(card.value) if not card.rank.isdigit() else ""
-    return Face(card.name, card.rank, suits, note, in_words(RANKS.get(card.rank, card.rank), suits))
+    return Face(card.name, card.rank, suits, note, in_words(RANK_WORDS.get(card.rank, card.rank), suits))
 
 
 FACES = tuple(map(_face, CARDS))

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from quincunx_env.core.rules import BaseRules, Decision, check_options, described, option
-from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
+from quincunx_env.quincunx.cards import BASIC_DECK, CARDS, EXCUSE, MINI_DECK, PAWNS, RANKS
 from quincunx_env.quincunx.grid import Grid, grid
 
 Start = Literal["corners", "open"]
@@ -151,9 +151,8 @@ class Rules(BaseRules):
     @cached_property
     def ranks(self) -> str:
         """The ranks in order, Ace low (1.4.3). R8: Pawns stand between 9 and Crown. R16: the mini variant has four."""
-        if self.mini:
-            return "A45C"
-        return "A23456789PC" if self.pawns else "A23456789C"
+        in_deck = {CARDS[card].rank for card in self.deck}
+        return "".join(rank for rank in RANKS if rank in in_deck).removesuffix("X")
 
     @cached_property
     def num_cards(self) -> int:

@@ -44,7 +44,9 @@ from quincunx_env.quincunx.cards import CARDS, EXCUSE, PAWNS, SUITS
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
 
-NUM_RANKS = 10
+RANKS = Rules().ranks
+"""Ranks with a one-hot feature. Pawns and the Excuse have other features."""
+
 ACES, CROWNS = slice(0, 6), slice(30, 36)
 
 DRAW_POINTS = 8.0
@@ -73,7 +75,7 @@ class _Tables(NamedTuple):
     suits: Floats
     """[K, 6]."""
     ranks: Floats
-    """[K, 10]: Ace to Crown; Pawns and the Excuse have none of these."""
+    """[K, 10]: one-hot among `RANKS`."""
     same_rank: Floats
     """[K, K]: whether two cards have the same of these ranks."""
     power: Floats
@@ -95,11 +97,10 @@ class _Tables(NamedTuple):
 @cache
 def _tables(rules: Rules) -> _Tables:
     derived, cards, cells = derived_tables(), range(rules.num_cards), range(rules.num_cells)
-    ranks = np.array(
-        [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
-    )
+    faces = np.array([CARDS[card].features(RANKS) for card in cards], np.float32)
+    ranks, suits = map(np.ascontiguousarray, np.split(faces, [len(RANKS)], axis=1))
     return _Tables(
-        suits=np.array([[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in cards], np.float32),
+        suits=suits,
         ranks=ranks,
         same_rank=ranks @ ranks.T,
         power=np.ascontiguousarray(derived.power[ACES][:, [*cards, EMPTY]].T, np.float32),  # an Ace has one suit
@@ -312,9 +313,11 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     Feature(
         "power_pairs", 1, lambda s: (s.hand[:, ACES] * s.hand[:, CROWNS]).sum(axis=1), "Aces and Crowns of one suit"
     ),
-    Feature("ranks", 1, lambda s: s.hand @ s.tables.ranks, "cards of the hand by rank", NUM_RANKS),
+    Feature("ranks", 1, lambda s: s.hand @ s.tables.ranks, "cards of the hand by rank", len(RANKS)),
     Feature("suits", 3, lambda s: s.hand @ s.tables.suits, "cards of the hand by suit", len(SUITS)),
-    Feature("unseen_ranks", 1, lambda s: s.share @ s.tables.ranks * 5, "share of each rank unseen, times 5", NUM_RANKS),
+    Feature(
+        "unseen_ranks", 1, lambda s: s.share @ s.tables.ranks * 5, "share of each rank unseen, times 5", len(RANKS)
+    ),
     Feature("power", 20, lambda s: s.power, "points of a power play by suit", len(SUITS)),
     Feature("ace_power", 20, lambda s: s.hand[:, ACES] * s.power, "the same where the hand has the Ace", len(SUITS)),
     Feature(
@@ -401,7 +404,7 @@ CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
     Feature("draws", 1, lambda s: s.draws, "most draws"),
     Feature("times_best", 4, lambda s: s.times_best, "cells in which no card of the hand has a higher value"),
     Feature("lead", 20, lambda s: s.lead, "positive values beyond the rest of the hand, summed over the cells"),
-    Feature("rank", 1, lambda s: s.ranks, "rank, one-hot", NUM_RANKS),
+    Feature("rank", 1, lambda s: s.ranks, "rank, one-hot", len(RANKS)),
     Feature("suits", 1, lambda s: s.suits, "suits", len(SUITS)),
     Feature("penalty", 10, lambda s: s.penalty, "penalty if the card were left"),
     Feature("unseen", 2, lambda s: s.unseen, "unseen cards of the same rank"),
@@ -465,7 +468,7 @@ def afterstates_of(rules: Rules, observation: Pieces, mask: Bools) -> Afterstate
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """Return the ``count`` actions that the heuristic prefers; see `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the heuristic's ``count`` best actions. Implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     found = heuristic.action_features(rules, observation, mask)

@@ -17,13 +17,11 @@ from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
-from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.quincunx.cards import CARDS, RANKS
 from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import STRAIGHT_BONUS, THREE_BONUS, power, rank_order
 from quincunx_env.quincunx.tables import derived_tables
-
-RANKS = "A23456789CPX"
 
 FEATURES = {
     "draws": "cards drawn",
@@ -83,8 +81,8 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "keep 7": (5.22, 3.89, -1.38, 1.04, -1.12, 1.18, 1.34),
     "keep 8": (3.15, -1.66, -3.14, -2.03, -3.00, -0.61, -2.16),
     "keep 9": (0.53, -1.57, -2.59, -1.17, -2.80, -0.74, -1.92),
-    "keep C": (3.87, -4.83, -7.85, -7.16, -3.68, -5.67, -5.48),
     "keep P": (-5.67, 2.08, 0.75, 1.38, 0.99, 0.99, 1.60),
+    "keep C": (3.87, -4.83, -7.85, -7.16, -3.68, -5.67, -5.48),
     "keep X": (4.10, -8.74, -10.07, -9.43, -9.83, -9.83, -9.22),
 }
 """Points for one unit of each feature, by `WEIGHT_COLUMNS`.
@@ -388,7 +386,7 @@ def _set_up(
 
 
 def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
-    """Return ``setups`` and ``setups_unseen`` of plays, float32 [m] each. The plays are of the seats to move."""
+    """Return ``setups`` and ``setups_unseen`` of plays of the seats to move, float32 [m] each."""
     rules = games.rules
     held = games.hands[np.arange(games.num_games), games.mover]
     hand = unpack(held[:, None], rules.num_cards).view(np.bool_)
