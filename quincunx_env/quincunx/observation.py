@@ -37,10 +37,9 @@ PREVIEW_UNIT = 20
 
 def card_features(num_cards: int) -> Features:
     """Return the features of cards: rank (one-hot), suits, and 1. A missing card is all 0."""
-    ranks = [rank for rank in RANKS if any(card.rank == rank for card in CARDS[:num_cards])]
-    bits = range(len(SUITS))
-    rows = [[*(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in bits), 1] for card in CARDS]
-    table = np.array([[0] * len(rows[0]), *rows[:num_cards]], np.float32)
+    ranks = "".join(rank for rank in RANKS if any(card.rank == rank for card in CARDS[:num_cards]))
+    rows = [[*card.features(ranks), 1] for card in CARDS[:num_cards]]
+    table = np.array([[0] * len(rows[0]), *rows], np.float32)
     return Features(f"rank {' '.join(ranks)}, suits {' '.join(SUITS)}, 1 for a card", table)
 
 
