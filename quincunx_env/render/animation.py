@@ -13,13 +13,37 @@ It needs no library and no script.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 _LEAST = 60
 """Least number of characters of an element that is stored once and used by number, which takes 20 characters."""
 
-
 LAST = 5.0
 """Seconds for which the last picture of an animation is shown."""
+
+Element = str | tuple[int, ...]
+"""A line, or the numbers of a group's first line, its elements and its last line."""
+
+
+class Shared:
+    """Definitions and elements of pictures, each once. An element has a higher number than the ones in it."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, None] = {}
+        self.elements: dict[Element, int] = {}
+
+    def add(self, picture: str) -> list[int]:
+        """Take a picture apart, and return the numbers of its elements."""
+        definitions, body = parts_of(picture)
+        self.definitions |= dict.fromkeys(definitions)
+        return [*map(self.number, elements_of(body))]
+
+    def number(self, lines: Sequence[str]) -> int:
+        """Return the number of an element, given as its lines."""
+        element: Element = lines[0]
+        if len(lines) > 1:
+            element = tuple(map(self.number, (lines[:1], *elements_of(lines[1:-1]), lines[-1:])))
+        return self.elements.setdefault(element, len(self.elements))
 
 
 def animate(pictures: Sequence[str], seconds: float = 1.5) -> str:
@@ -42,17 +66,13 @@ def animate(pictures: Sequence[str], seconds: float = 1.5) -> str:
         raise ValueError("an animation needs pictures of one size, at least one")
     if not seconds > 0:
         raise ValueError(f"seconds must be positive, got {seconds}")
-    definitions: dict[str, None] = {}
-    bodies = []
-    for picture in pictures:
-        defined, body = parts_of(picture)
-        definitions |= dict.fromkeys(defined)
-        bodies.append(body)
-    shared = _Shared(bodies)
+    shared = Shared()
+    bodies = [*map(shared.add, pictures)]
+    stored, texts = _texts(shared, bodies)
     total = seconds * (len(pictures) - 1) + LAST
     moments = [
         f'<g class="moment" style="animation-delay:{number * seconds:g}s">\n'
-        + "\n".join(shared.emit(body))
+        + "\n".join(texts[element] for element in body)
         + "\n</g>\n"
         for number, body in enumerate(bodies)
     ]
@@ -65,9 +85,22 @@ def animate(pictures: Sequence[str], seconds: float = 1.5) -> str:
     )
     head = pictures[0].partition("\n")[0]
     return (
-        "\n".join([head, f"<style>\n{style}</style>", "<defs>", *definitions, *shared.stored, "</defs>", *moments])
+        "\n".join([head, f"<style>\n{style}</style>", "<defs>", *shared.definitions, *stored, "</defs>", *moments])
         + "</svg>\n"
     )
+
+
+def _texts(shared: Shared, bodies: Sequence[Sequence[int]]) -> tuple[list[str], list[str]]:
+    """Return definitions of elements that occur repeatedly, and the text of each element."""
+    groups = [element for element in shared.elements if isinstance(element, tuple)]
+    uses, stored, texts = Counter(chain(*bodies, *groups)), list[str](), list[str]()
+    for number, element in enumerate(shared.elements):
+        text = element if isinstance(element, str) else "\n".join(texts[part] for part in element)
+        if uses[number] > 1 and len(text) >= _LEAST and _is_whole(text):
+            stored.append(f'<g id="e{number}">{text}</g>')
+            text = f'<use href="#e{number}"/>'
+        texts.append(text)
+    return stored, texts
 
 
 def parts_of(picture: str) -> tuple[list[str], list[str]]:
@@ -87,42 +120,10 @@ def elements_of(lines: Sequence[str]) -> Iterator[Sequence[str]]:
             start = end
 
 
+def _is_whole(text: str) -> bool:
+    """Return whether groups that begin in a text end in it."""
+    return text.count("<g") == text.count("</g>")
+
+
 def _size(picture: str) -> str:
     return picture.partition(" role=")[0]
-
-
-class _Shared:
-    """Elements that occur repeatedly in pictures."""
-
-    def __init__(self, bodies: Sequence[Sequence[str]]) -> None:
-        self.stored: list[str] = []
-        self._counts: Counter[str] = Counter()
-        self._names: dict[str, str] = {}
-        for body in bodies:
-            self._count(body)
-
-    def _count(self, lines: Sequence[str]) -> None:
-        for element in elements_of(lines):
-            text = "\n".join(element)
-            self._counts[text] += 1
-            if self._counts[text] == 1:
-                self._count(element[1:-1])
-
-    def emit(self, lines: Sequence[str]) -> Iterator[str]:
-        """Yield lines in which elements that occur repeatedly are used by number."""
-        for element in elements_of(lines):
-            text = "\n".join(element)
-            if self._counts[text] == 1 or len(text) < _LEAST:
-                yield from self._within(element)
-                continue
-            if text not in self._names:
-                content = "\n".join(self._within(element))
-                self._names[text] = name = f"e{len(self._names)}"
-                self.stored.append(f'<g id="{name}">{content}</g>')
-            yield f'<use href="#{self._names[text]}"/>'
-
-    def _within(self, element: Sequence[str]) -> Iterator[str]:
-        yield element[0]
-        if len(element) > 1:
-            yield from self.emit(element[1:-1])
-            yield element[-1]

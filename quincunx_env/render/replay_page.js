@@ -6,19 +6,23 @@ let game, at, timer;
 
 const names = new RegExp(`\\b(${Object.keys(data.cards).join("|")})\\b`);
 
+function markup(element) { // a line, a number, or several numbers
+  if (typeof element === "number") return markup(data.elements[element]);
+  return typeof element === "string" ? element : element.map(markup).join("");
+}
+
 function write(element, text) {
   // Every second piece is the name of a card, for which the page has emblems.
   element.textContent = "";
   for (const [number, piece] of text.split(names).entries())
-    if (number % 2) element.insertAdjacentHTML("beforeend", data.cards[piece].map((line) => data.lines[line]).join(""));
+    if (number % 2) element.insertAdjacentHTML("beforeend", markup(data.cards[piece]));
     else element.append(piece);
 }
 
 function show(position) {
   at = Math.min(Math.max(position, 0), game.positions.length - 1);
   const { picture, valued, caption, points, thoughts } = game.positions[at];
-  const groups = part.values.checked ? valued || picture : picture;
-  part.picture.innerHTML = groups.map((group) => data.groups[group].map((line) => data.lines[line]).join("")).join("");
+  part.picture.innerHTML = markup(part.values.checked ? valued || picture : picture);
   write(part.caption, caption);
   write(part.thoughts, part.values.checked ? thoughts : "");
   for (const [seat, output] of part.points.querySelectorAll("output").entries()) output.textContent = points[seat];

@@ -7,8 +7,8 @@ The page needs no network and no server.
 >>> page.startswith("<!doctype html>")
 True
 
-The renderer draws the pictures. Their lines of SVG are stored once and shared by all positions, so that a position
-takes about 2 kB. The script (``replay_page.js``) puts the lines together and steps through the positions.
+The renderer draws the pictures. Their elements are stored once and shared by all positions, so that a position takes
+about 2 kB. The script (``replay_page.js``) puts the elements together and steps through the positions.
 """
 
 import base64
@@ -32,7 +32,7 @@ from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import print_action
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
-from quincunx_env.render.animation import elements_of, parts_of
+from quincunx_env.render.animation import Element, Shared
 from quincunx_env.render.words import for_people, minus, pieces_of, players, scene_for_people
 
 Values = Callable[[SomeGame], npt.ArrayLike | None]
@@ -78,7 +78,7 @@ def replay_page(
     """
     if not records:
         raise ValueError("a replay shows at least one game")
-    shared = _Shared()
+    shared = Shared()
     games: list[dict[str, Any]] = [
         {
             "name": _name(record, you),
@@ -92,8 +92,8 @@ def replay_page(
     said = (position[text] for game in games for position in game["positions"] for text in ("caption", "thoughts"))
     named, cards = {*re.findall(r"\w+", " ".join(said))}, dict[str, list[int]]()
     for record in records:
-        cards |= shared.names(record, named)
-    data = {"lines": [*shared.lines], "groups": [*shared.groups], "cards": cards, "games": games}
+        cards |= _names(record, named, shared)
+    data = {"elements": [*map(_compact, shared.elements)], "cards": cards, "games": games}
     script = _read("replay_page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_read("replay_page.html")).substitute(
@@ -149,38 +149,22 @@ def _name(record: Record, you: int | None) -> str:
 # --- Pictures --------------------------------------------------------------------------------------------------------
 
 
-class _Shared:
-    """Definitions, lines and groups of lines of SVG, each once. Their numbers follow the order in which they occur."""
+def _names(record: Record, named: Collection[str], shared: Shared) -> dict[str, list[int]]:
+    """Return the elements of HTML with the name of each ``named`` card."""
+    faces = (face for face in spec_of(record.rules).scene(record.game(0)).faces if face.name in named)
+    return {
+        face.name: [shared.number([_EMBLEM.sub(r'<use href="#\1"/>', piece)]) for piece in pieces_of(face)]
+        for face in faces
+    }
 
-    def __init__(self) -> None:
-        self.definitions: dict[str, None] = {}
-        self.lines: dict[str, int] = {}
-        self.groups: dict[tuple[int, ...], int] = {}
 
-    def add(self, picture: str) -> list[int]:
-        """Take the picture apart, and return the numbers of its groups."""
-        definitions, body = parts_of(picture)
-        self.definitions |= dict.fromkeys(definitions)
-        return [self._group(tuple(map(self._line, element))) for element in elements_of(body)]
-
-    def names(self, record: Record, named: Collection[str]) -> dict[str, list[int]]:
-        """Return the lines with the name of each ``named`` card as HTML."""
-        faces = (face for face in spec_of(record.rules).scene(record.game(0)).faces if face.name in named)
-        return {
-            face.name: [self._line(_EMBLEM.sub(r'<use href="#\1"/>', piece)) for piece in pieces_of(face)]
-            for face in faces
-        }
-
-    def _line(self, line: str) -> int:
-        line = line if "'" in line else line.replace('"', "'")  # needs no backslash in JSON
-        return self.lines.setdefault(line, len(self.lines))
-
-    def _group(self, lines: tuple[int, ...]) -> int:
-        return self.groups.setdefault(lines, len(self.groups))
+def _compact(element: Element) -> Element:
+    """Return an element that needs no backslashes in JSON, where possible."""
+    return element.replace('"', "'") if isinstance(element, str) and "'" not in element else element
 
 
 def _positions(
-    record: Record, seat: int | None, values: Values | None, shared: _Shared, you: int | None
+    record: Record, seat: int | None, values: Values | None, shared: Shared, you: int | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the positions of a game. Each has its picture, the picture with values, and the words about them."""
     names = _called(record, you)

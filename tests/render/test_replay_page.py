@@ -36,9 +36,11 @@ def content_of(element: str) -> str:
     return html.unescape(content)
 
 
-def picture(data: Any, groups: list[int]) -> str:
-    """A picture as the script puts it together."""
-    return "\n".join(data["lines"][line] for group in groups for line in data["groups"][group])
+def markup(data: Any, element: str | int | list[int]) -> str:
+    """An element as the script puts it together."""
+    if isinstance(element, int):
+        return markup(data, data["elements"][element])
+    return element if isinstance(element, str) else "\n".join(markup(data, each) for each in element)
 
 
 def greedy_values(game: SomeGame) -> npt.NDArray[np.float64]:
@@ -77,7 +79,7 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
         position, game = positions[number], record.shown(number)
         scene = scene_for_people(spec_of(record.rules).scene(game), names)
         drawn = svg.draw(scene).partition("</defs>\n")[2].removesuffix("</svg>\n")
-        shown = picture(data, position["picture"])
+        shown = markup(data, position["picture"])
         for colour, value in svg.THEMES["dark"]._asdict().items():
             shown = shown.replace(f"var(--{colour})", value)
         without_names = re.compile(r"<g aria-label=.*")  # of the game and of the players
@@ -89,7 +91,7 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
         )
         ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{shown}</svg>')
     check_curve(record, data["games"][0]["curve"])
-    used = {*re.findall(r"href=.(#[^'\"]+)", "".join(data["lines"]))}
+    used = {*re.findall(r"href=.(#[^'\"]+)", markup(data, data["elements"]))}
     assert used == {f"#{name}" for name in re.findall(r'id="((?:[tp][0-9a-f]+|suit-\w+|back-\w+))"', page)}
 
 
@@ -119,7 +121,7 @@ def test_a_name_becomes_no_attribute(mark: str) -> None:
     record = Record(Rules(2), Seeded(0), (), ("ann", "b"))
     object.__setattr__(record, "seats", (name, "b"))
     data = data_of(replay_page([record]))
-    shown = picture(data, data["games"][0]["positions"][0]["picture"])
+    shown = markup(data, data["games"][0]["positions"][0]["picture"])
     assert f'aria-label="{name}"' in shown
     still = svg.draw(replace(spec_of(record.rules).scene(record.game()), title=name))
     assert [line for line in parts_of(still)[1] if mark in line] == [
@@ -143,7 +145,7 @@ def test_values_are_shown_as_a_heat_map_with_the_best_plays_and_the_next() -> No
         value = values[card, cell]
         assert following == ("" if np.isnan(value) else minus(for_people(f"{record.turns[number].text} {value:.1f}")))
         assert position["valued"] != position["picture"]
-        assert f"aria-label='{np.nanmax(values):g}'" in picture(data, position["valued"])
+        assert f"aria-label='{np.nanmax(values):g}'" in markup(data, position["valued"])
 
 
 def test_a_seat_sees_its_own_hand_alone() -> None:
@@ -152,7 +154,7 @@ def test_a_seat_sees_its_own_hand_alone() -> None:
     valued = [number for number, each in enumerate(data["games"][0]["positions"]) if "valued" in each]
     assert valued == [number for number in range(len(record.actions)) if record.game(number).mover == 1]
     for number in (0, 5):
-        shown = picture(data, data["games"][0]["positions"][number]["picture"])
+        shown = markup(data, data["games"][0]["positions"][number]["picture"])
         assert {*map(int, re.findall(r"data-card='(\d+)'", shown))} == {*record.game(number).hand(1)}
         assert all(
             f"data-name='{spec_of(record.rules).scene(record.game(0)).faces[card].name}'" not in shown
@@ -173,7 +175,7 @@ def test_long_names_stand_below_the_curve_alone() -> None:
     labels = [
         re.findall(
             "aria-label='(A very[^']*|short)'",
-            picture(data_of(page), data_of(page)["games"][0]["positions"][0]["picture"]),
+            markup(data_of(page), data_of(page)["games"][0]["positions"][0]["picture"]),
         )
         for page in (replay_page([record], seat=1), replay_page([record]), replay_page([record], seat=0))
     ]
@@ -199,7 +201,7 @@ def test_the_reader_is_called_you_and_finds_the_way_back() -> None:
     (game,) = data_of(page)["games"]
     assert game["name"].startswith("You, greedy, deal 0")
     assert game["positions"][1]["caption"].startswith("1. You ")
-    shown = picture(data_of(page), game["positions"][1]["picture"])
+    shown = markup(data_of(page), game["positions"][1]["picture"])
     assert "aria-label='You'" in shown
     assert "aria-label='greedy'" in shown
     assert "You played" in shown
