@@ -77,10 +77,7 @@ def uniform_distribution(games: Batch) -> Values:
 
 
 def distribution_of(agent: Agent, rules: Rules, seed: int = 0) -> Distribution:
-    """Return the distribution of an agent's policy, with its random numbers fixed.
-
-    It is deterministic: the chosen action has probability 1.
-    """
+    """Return the distribution of an agent's policy with its random numbers fixed: 1 for the chosen action."""
     policy, observer, rng = policy_for(agent, rules), observer_for(rules), np.random.default_rng(seed)
 
     def choose(games: Batch) -> Values:
@@ -131,10 +128,7 @@ def _edge_values(games: Batch, edges: _Edges, lost_value: float, policy: Distrib
 
 
 def _penalties(games: Batch, edges: _Edges) -> Values:
-    """Return the expected penalty after the last play.
-
-    It is for the cards that stay in the hand, and for the mean of the cards drawn.
-    """
+    """Return the expected penalty after the last play: of the cards that stay in the hand, and of the cards drawn."""
     rules = games.rules
     penalty = derived_tables().penalty[: rules.num_cards]
     left, unseen = (unpack(cards[:, None], rules.num_cards) for cards in (games.hands[:, 0], _unseen(games)))

@@ -44,7 +44,7 @@ def announcements(observation: Pieces) -> Ints:
 
 
 class GreedyPolicy:
-    """Policy that takes the action of the highest score. It is a `quincunx_env.core.policy.ValuedPolicy`.
+    """Policy that takes the action of the highest score; a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
         scores: maps observations [n, ...] and masks [n, A] to scores of all actions, [n, A]. Illegal actions have -inf.

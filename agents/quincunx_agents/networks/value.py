@@ -139,7 +139,7 @@ class ValueWeights:
 
 
 class ValueAgent:
-    """Agent for the variants that a value network has learned. It is a `quincunx_env.core.policy.PolicyFactory`."""
+    """Agent for the variants that a value network has learned; a `quincunx_env.core.policy.PolicyFactory`."""
 
     def __init__(self, weights: ValueWeights) -> None:
         self.weights = weights
@@ -258,7 +258,7 @@ def _fits(layout: FeatureLayout, member: Mapping[str, Floats]) -> bool:
 
 
 def _can_learn(variants: object) -> bool:
-    """Return whether these are names of variants of one game. One network can learn them."""
+    """Return whether one network can learn these: names of variants of one game."""
     if not isinstance(variants, list) or not variants or not all(isinstance(name, str) for name in variants):
         return False
     try:
@@ -308,7 +308,7 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
 
 @dataclasses.dataclass(frozen=True)
 class ShippedValueAgent:
-    """Agent of the shipped network for the rules. It is a `quincunx_env.core.policy.PolicyFactory`."""
+    """Agent of the shipped network for the rules; a `quincunx_env.core.policy.PolicyFactory`."""
 
     def for_rules(self, rules: BaseRules) -> GreedyPolicy:
         """Return the policy for a game; see `ValueAgent.for_rules`.

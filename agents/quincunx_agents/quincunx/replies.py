@@ -23,7 +23,7 @@ MOST_UNSEEN = 40
 
 @cache
 def _odds() -> Floats:
-    """Return the odds of a hand's best card, [u, h, K]. It is the first, second, ... of u when h are dealt."""
+    """Return the odds that a hand's best card is the first, second, ... of u cards when h are dealt, [u, h, K]."""
     unseen, held, worse = np.ogrid[: MOST_UNSEEN + 1, : MOST_UNSEEN + 1, : MOST_UNSEEN + 2]
     log = np.array([lgamma(number + 1) for number in range(MOST_UNSEEN + 1)])
     possible = (unseen >= held + worse) & (unseen >= held)
@@ -55,9 +55,7 @@ def expected_best(points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[F
 
 
 def best_card_odds(unseen: Bools, others: Floats, rules: Rules) -> list[Floats]:
-    """Return the odds of the next seat's best card.
-
-    With more than two players, also the odds for all other hands together.
+    """Return the odds of the next seat's best card and, with more than two players, of all other hands together.
 
     Args:
         unseen: bool [p, K], the cards in the pile and the other hands.

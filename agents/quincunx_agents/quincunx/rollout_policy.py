@@ -32,7 +32,7 @@ ILLEGAL = np.float32(-1e6)
 
 
 class ImmediateScores(NamedTuple):
-    """Points and draws of all legal actions, for seats to move. There are n games."""
+    """Points and draws of all legal actions of n games, for the seats to move."""
 
     held: Ints
     """int64 [n]: cards in the hand to move; 0 in finished games."""

@@ -103,10 +103,7 @@ class DeterminizedSearch:
         return table
 
     def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> tuple[int, Values]:
-        """Choose the action for one position, given as a batch of one.
-
-        Also return the mean value of each action, float64 [A].
-        """
+        """Return the action for one position, a batch of one, and the mean value of each action, float64 [A]."""
         config = self.config
         prior = self.prior(observation, mask)[0]
         legal = int(np.isfinite(prior).sum())
@@ -143,9 +140,7 @@ def _to_play(observation: Pieces, mask: Bools) -> Ints:
 
 
 def payoffs(games: Any, lost_value: float = 0.0) -> Values:
-    """Return payoffs of games to each seat, float64 [B, P].
-
-    They are the solitaire's points, or margins over the best other seat.
+    """Return payoffs of games to each seat, float64 [B, P]: a solitaire's points, or margins over the best other seat.
 
     Args:
         games: finished or not.

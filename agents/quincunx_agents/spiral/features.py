@@ -1,4 +1,4 @@
-"""Afterstate features of the spiral game as a list, in three parts.
+"""Afterstate features of the spiral game, in three parts.
 
 The cells of the spiral are taken in a known order, by the two seats in turn.
 
@@ -83,7 +83,7 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 @cache
 def _missed() -> Floats:
-    """Return the chance that the opponent holds none of some cards, [held, cards]. Axes: its hand, these cards."""
+    """Return the chance that ``held`` cards of the opponent are none of ``cards`` cards, [held, cards]."""
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
@@ -368,10 +368,7 @@ def _features(
 
 
 class _Lines(NamedTuple):
-    """Lines of n positions, `NUM_LINES` each, and the changed ones.
-
-    Two changed lines for each of m actions come last.
-    """
+    """Lines of n positions, `NUM_LINES` each, then two changed lines for each of m actions."""
 
     tables: LineTables
     rank_codes: Ints
@@ -420,9 +417,9 @@ def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules) 
 
 
 def _values(lines: _Lines, at_end: bool) -> tuple[Bytes, Bytes, Bytes]:
-    """Return values of all cards in the next cells, [K, NEXT_CELLS, m].
+    """Return values of all cards in the next cells, [K, NEXT_CELLS, m], and their parts by rank and in flushes.
 
-    Also return their parts by rank, [ranks, NEXT_CELLS, m], and in flushes, [suits, NEXT_CELLS, m].
+    The parts are [ranks, NEXT_CELLS, m] and [suits, NEXT_CELLS, m].
     """
     by_suit = lines.tables.by_suit.reshape(len(SUITS), -1)
     ranks, flushes = (
@@ -457,7 +454,7 @@ def _opponents_best(
 
 
 def _hands(lines: _Lines, ply: Ints, rows: Ints) -> Ints:
-    """Return points of the mover's lines and of the others, [2, m]. They are used where the full square is scored."""
+    """Return points of the mover's lines and of the others if the full square is scored, [2, m]."""
     values = lines.tables.hand[lines.rank_codes] + lines.tables.flush[lines.suit_codes]
     by_seat = values[: len(values) - 2 * len(rows)].reshape(-1, 2, SIDE).sum(axis=2)[rows].T
     # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
@@ -495,10 +492,9 @@ def _in_turn(own: Bytes, filled: Bools, no_card: int) -> Bytes:
 
 
 def _around(count: Bytes, rank: Ints) -> Bytes:
-    """Count cards of each rank and of near ranks, int8 [3, slots, m].
+    """Count the cards of a rank, of adjacent ranks, and of ranks two away, int8 [3, slots, m].
 
-    They are for the rank itself, adjacent ranks, and ranks two away. ``count`` is cards by rank, [13, m]; ``rank``
-    [slots, m].
+    ``count`` is cards by rank, [13, m]; ``rank`` [slots, m].
     """
     ranks, size = count.shape
     around = np.zeros((3, ranks, size), dtype=np.int8)

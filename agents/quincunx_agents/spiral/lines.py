@@ -109,9 +109,7 @@ def line_tables(at_end: bool, fifteens: bool) -> LineTables:
 
 
 def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
-    """Return points for kinds and run of one more card, [13, K].
-
-    The first axis is its rank.
+    """Return points for kinds and run of one more card by its rank, [13, K].
 
     A run is the card itself with the unbroken runs on either side of it. Their lengths add up, and the numbers of cards
     of each rank are multiplied (R12).
