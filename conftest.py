@@ -83,7 +83,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what was skipped, or sets of parameters in even distances. The first set is among them."""
+    """Keep what was skipped, or sets of parameters in even distances from the first."""
     if config.getoption("--skipped"):
         assert config.cache
         names = {*config.cache.get(SKIPPED, [])}

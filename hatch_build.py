@@ -14,9 +14,7 @@ PICTURES = (".png", ".webp", ".svg")
 
 
 def with_absolute_links(markdown: str, address: str) -> str:
-    """Let relative links lead to the repository.
-
-    GitHub and GitLab understand the form.
+    """Let relative links lead to the repository, in a form that GitHub and GitLab understand.
 
     Args:
         markdown: a page at the top of the repository.

@@ -92,7 +92,7 @@ def setup(app: Any) -> None:
 
 
 def complete_page(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
-    """Describe a page for previews of links and search engines. A notebook can be downloaded."""
+    """Describe a page for link previews and search engines, and let a notebook be downloaded."""
     first = next(document.findall(nodes.paragraph), None) if document else None
     if first is None:
         return
@@ -124,7 +124,7 @@ def write_games(app: Any, error: Exception | None) -> None:
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Prepare a docstring for napoleon. Headings become rubrics, tables list-tables, and no attribute has a type."""
+    """Prepare a docstring for napoleon: headings as rubrics, tables as list-tables, attributes without types."""
     text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"(?:^\|.*\n)+", list_table, text, flags=re.MULTILINE)
     lines[:] = text.splitlines()
@@ -149,7 +149,7 @@ ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?
 def short_array_types(
     app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Cut array types in signatures to ``ndarray[int64]`` and ``ArrayLike``. A module is cut to its name."""
+    """Shorten array types in signatures to ``ndarray[int64]`` and ``ArrayLike``, modules to their names."""
     alike = (text and text.replace(ARRAY_LIKE, "~numpy.typing.ArrayLike") for text in (signature, returns))
     texts = (text and MODULE.sub(r"\1", ARRAY.sub(r"~numpy.ndarray[\1]", text)) for text in alike)
     return tuple(texts)  # type: ignore[return-value]

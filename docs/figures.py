@@ -72,7 +72,7 @@ TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 
 
 def tasks() -> str:
-    """List the tasks of the benchmark with their anchors. These are the scores of uniform play and of the reference."""
+    """List the benchmark's tasks with the scores of uniform play and of the reference."""
     rows = []
     for name, task in TASKS.items():
         uniform, reference = (baselines()[name, policy].score.value for policy in ("uniform", task.reference))

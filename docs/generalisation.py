@@ -27,7 +27,7 @@ METHODS = {
     "td-{task}-training": "TD(λ)",
     "td-{task}-test": "TD(λ) on the test rules",
 }
-"""Labels of the methods by their names in the file. The number of the seed follows the name of a trained network."""
+"""Labels of the methods by name in the file, where the seed follows the name of a trained network."""
 
 
 @cache
@@ -47,7 +47,7 @@ def results() -> Mapping[tuple[str, str], Sequence[GeneralisationResult]]:
 
 
 def _over_runs(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the mean over runs with its interval. A single run keeps its interval over deals."""
+    """Return the mean over runs with its interval; a single run keeps its interval over deals."""
     return estimates[0] if len(estimates) == 1 else Estimate.of_mean(np.array([each.value for each in estimates]))
 
 

@@ -38,7 +38,7 @@ GAMES: dict[str, BaseRules] = {
 
 
 def games() -> dict[Path, str]:
-    """Draw a game of the greedy agent for each of `GAMES`. Another picture shows the points of a card."""
+    """Draw a game of the greedy agent for each of `GAMES`, the points of a card, and the rules."""
     rng = np.random.default_rng(0)
     rendered = {}
     for name, rules in GAMES.items():

@@ -1,6 +1,4 @@
-"""Checks of hidden information in observations and determinizations.
-
-Observations must contain none of it, and determinizations must be consistent.
+"""Checks that observations have no hidden information, and that determinizations are consistent with them.
 
 >>> from quincunx_env import quincunx_v0
 >>> from quincunx_env.registry import make_rules
@@ -158,10 +156,7 @@ def _require(condition: bool, message: str) -> None:
 def _random_positions(
     rules: BaseRules, games: int, seed: int
 ) -> Iterator[tuple[SomeGame, list[int], np.random.Generator]]:
-    """Yield every third decision of random games.
-
-    An item is the game, the actions so far, and the generator of the game.
-    """
+    """Yield every third decision of random games: the game, the actions so far, the game's generator."""
     for number in range(games):
         rng = policy_generator(seed, number)
         game: SomeGame = spec_of(rules).Game.from_seed(rules, seed, number)

@@ -62,7 +62,7 @@ MINI: dict[str, Any] = {"mini": True, "num_players": 2, "games": 2}
 def _type(
     spec: GameSpec, name: str, defaults: dict[str, Any], rules: Any = None, zero_sum: bool = True, dense: bool = False
 ) -> Any:
-    """Return the type of a game. It covers these rules, or all variants without ``rules``."""
+    """Return the type of a game with these rules, or of all variants without ``rules``."""
     parameters = {field.name: field.default for field in fields(spec.Rules)}
     return Type(
         short_name=name,
@@ -183,7 +183,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         return 1 if self.chance == "number" else self.rules.num_rounds * self.rules.num_dealt
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> Any:
-        """Return the observer of a type of observations. There are no parameters."""
+        """Return the observer of a type of observations, which has no parameters."""
         if params:
             raise ValueError(f"observations have no parameters, got {params}")
         return _Observer(self, kind or pyspiel.IIGObservationType(perfect_recall=False))
@@ -231,7 +231,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return not self.due or self.waiting >= 0
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """List the possible outcomes with their probabilities. They are numbers of games, or cards."""
+        """List the possible outcomes, numbers of games or cards, with their probabilities."""
         game = self.get_game()
         if game.chance == "number":
             return game.numbers  # type: ignore[no-any-return]
@@ -424,7 +424,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
 
 
 def _dealt(laid: Ints, got: npt.NDArray[np.int8]) -> list[int]:
-    """List the cards of all rounds in the order of chance nodes. This order is face-up cards, hands, draws."""
+    """List the cards of all rounds in the order of chance nodes: face-up cards, hands, draws."""
     cards: list[int] = []
     for cells, seats in zip(laid, got, strict=True):
         cards += [card - 1 for card, ply, _ in cells.tolist() if card and not ply]

@@ -91,9 +91,7 @@ class GamesVecEnv(VecEnv):
         self._started = time.monotonic()
 
     def reset(self) -> VecEnvObs:
-        """Deal new games.
-
-        They have the seeds and options of ``seed()`` and ``set_options()`` since the previous reset.
+        """Deal new games with the seeds and options of ``seed()`` and ``set_options()`` since the previous reset.
 
         Raises:
             ValueError: if a seed, a deal or an option is invalid; nothing has changed then.
@@ -109,9 +107,7 @@ class GamesVecEnv(VecEnv):
         return observation
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Set and return the seeds of the next ``reset()``.
-
-        Row i gets ``seed`` + i.
+        """Set and return the seeds of the next ``reset()``: row i gets ``seed`` + i.
 
         Raises:
             ValueError: if a seed is invalid; nothing has changed then.
@@ -191,11 +187,11 @@ class GamesVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set here: pass the option when making the environment")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
-        """Return for each row whether it does what a wrapper would. Only ``Monitor`` is such a wrapper."""
+        """Return for each row whether it does what a wrapper would: True for ``Monitor`` alone."""
         return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot of all games and counters, for `set_state`. It is a dictionary of arrays by name."""
+        """Return a snapshot of all games and counters for `set_state`, as arrays by name."""
         return self.envs.get_state() | {"episode_steps": self._episode_steps.copy()}
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> VecEnvObs:

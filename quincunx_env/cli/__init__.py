@@ -91,7 +91,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 
 def _commands(everything: bool = False) -> Iterator[str]:
-    """Yield a heading and a line for each subcommand. Rare subcommands are left out, except with ``everything``."""
+    """Yield a heading and a line for each subcommand, for rare ones only with ``everything``."""
     yield "Commands: quincunx COMMAND; quincunx COMMAND --help lists the options"
     width = max(map(len, COMMANDS))
     for name, command in COMMANDS.items():

@@ -87,7 +87,7 @@ def _scores() -> dict[tuple[str, str], float]:
 
 
 def _by_package() -> list[tuple[str, list[str]]]:
-    """Group the registered policies by package. The strongest come first, by the share of the reference's score."""
+    """Group the registered policies by package, the strongest first by the share of the reference's score."""
     policies, scores = registered_policies(), _scores()
 
     def strength(name: str) -> float:
@@ -102,7 +102,7 @@ def _by_package() -> list[tuple[str, list[str]]]:
 
 
 def _extras(everything: bool) -> Iterator[str]:
-    """Yield whether each extra is installed, or how to install it. With ``everything`` list missing libraries, too."""
+    """Yield whether each extra is installed, or how to install it; with ``everything`` also its missing libraries."""
     try:
         requirements = requires("quincunx_env") or []
     except PackageNotFoundError:

@@ -134,7 +134,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
 
 
 def _names_game(arguments: Sequence[str]) -> bool:
-    """Return whether a command line has options of a game. Then no start page is needed."""
+    """Return whether a command line has options of a game, so that no start page is needed."""
     about_page = {"terminal", "no-terminal", "browser", "no-browser", "port", "host", "allow-host", "out"}
     about_page |= {f"{no}{name.replace('_', '-')}" for name in ("trust", *asdict(ModelOptions())) for no in ("", "no-")}
     flags = {argument.partition("=")[0].replace("_", "-") for argument in arguments if argument.startswith("--")}

@@ -1,6 +1,6 @@
 """Base class of the batch engines: many games as NumPy arrays.
 
-It has deals, seeds, resets, legality and steps. Axes: B games, P seats, K cards, R rounds, A actions.
+Axes: B games, P seats, K cards, R rounds, A actions.
 """
 
 from abc import abstractmethod
@@ -49,7 +49,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _play(self, rows: Ints, actions: Ints) -> Ints:
-        """Play legal actions in games that are not over. Return the gains, int64 [len(rows), P]."""
+        """Play legal actions in games that are not over; return the gains, int64 [len(rows), P]."""
 
     @abstractmethod
     def _legal_hands(self) -> Words:
@@ -63,7 +63,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     @property
     @abstractmethod
     def cell_mask(self) -> Bools:
-        """Cells for any legal card, bool [B, C], a new array. There are none in finished games."""
+        """Cells for any legal card, bool [B, C], a new array; none in finished games."""
 
     @abstractmethod
     def _mask(self, out: Bools | None = None) -> Bools:
@@ -87,9 +87,9 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @classmethod
     def of_games(cls, games: Sequence[AnyGame]) -> Self:
-        """Copy games in plain Python into a batch.
+        """Copy games in plain Python into a batch, the inverse of `to_game`.
 
-        This is the inverse of `to_game`. Later games of each row have new random seeds.
+        Later games of each row have new random seeds.
 
         Raises:
             ValueError: without games, if their rules differ, or if a game has no deal for each round.
@@ -222,20 +222,18 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @property
     def resets(self) -> Ints:
-        """int64 [B]: number of deals since the row was seeded, less one. It is -1 before the first deal."""
+        """int64 [B]: number of deals since the row was seeded, less one; -1 before the first."""
         return self._row_resets
 
     @property
     def mask(self) -> Bools:
-        """Legal actions of the seats to move, bool [B, A], a new array. All are False in finished games."""
+        """Legal actions of the seats to move, bool [B, A], a new array; all False in finished games."""
         return self._mask()
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     def is_legal(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> Bools:
-        """Return whether each action is legal in its game, bool [len(rows)].
-
-        It is False in finished games.
+        """Return whether each action is legal in its game, bool [len(rows)]; False in finished games.
 
         Args:
             actions: integers [len(rows)].
@@ -295,9 +293,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
                 raise IllegalAction(f"game {rows[at]}: {error}") from None
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """End games at once.
-
-        Points stay as they are; a solitaire is lost.
+        """End games at once: points stay as they are, and a solitaire is lost.
 
         Args:
             rows: row numbers, each once, or a mask bool [B].

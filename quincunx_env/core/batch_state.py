@@ -1,4 +1,4 @@
-"""State of many games as NumPy arrays. It has their declaration, limits, copies, snapshots and positions."""
+"""State of many games as NumPy arrays: declaration, limits, copies, snapshots, positions."""
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ def state_array(
 
 @cache
 def state_arrays(cls: type["BatchState[Any]"]) -> dict[str, StateArray]:
-    """Return the state arrays of a batch class by name. Inherited ones come first."""
+    """Return the state arrays of a batch class by name, inherited ones first."""
     declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
     return {name: value for name, value in declared.items() if isinstance(value, StateArray)}
 
@@ -79,8 +79,6 @@ def _numbers(rules: Any) -> tuple[int, int]:
 
 class BatchState(ABC, Generic[AnyRules]):
     """The state of ``num_games`` games, without their turns.
-
-    It is a part of the batch engines.
 
     A new batch holds finished games.
 
@@ -248,7 +246,7 @@ class BatchState(ABC, Generic[AnyRules]):
         self._copy_from(self._with_state(state))
 
     def _with_state(self, state: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Return a new batch in a state, checked. Its rules and size are the same."""
+        """Return a new batch with the same rules and size in a state, checked."""
         if not isinstance(state, Mapping):
             raise ValueError(f"a state must be the mapping that get_state() returned, got {state!r:.60}")
         own = {"version": (self.VERSION, "this package reads version"), "rules": (repr(self.rules), "this batch plays")}

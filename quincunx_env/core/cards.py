@@ -48,9 +48,7 @@ class CardNames:
         return " ".join(map(self.card_name, cards))
 
     def parse_cards(self, text: str) -> tuple[int, ...]:
-        """Return the card ids of names separated by white space.
-
-        This is the inverse of `print_cards`.
+        """Return the card ids of names separated by white space, the inverse of `print_cards`.
 
         Raises:
             ValueError: as `parse_card` does, and if ``text`` is not a string.

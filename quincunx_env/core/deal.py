@@ -53,7 +53,7 @@ class BaseDeal(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Groups, ...]:
-        """The parts in the order in which they are dealt. Each is a tuple of groups of cards."""
+        """The parts in the order in which they are dealt, each a tuple of groups of cards."""
 
     @classmethod
     @abstractmethod
@@ -225,10 +225,7 @@ def _state(domain: Domain, *words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uin
 def draw(
     count: int, seeds: npt.NDArray[np.int64], games: npt.NDArray[np.int64], domain: Domain = "play"
 ) -> npt.NDArray[np.int64]:
-    """Draw a number below ``count`` for each game, int64 [n].
-
-    It is a pure function of (domain, seed, game).
-    """
+    """Draw a number below ``count`` for each game, int64 [n]: a pure function of (domain, seed, game)."""
     no_round = np.full(len(seeds), 2**64 - 1, np.uint64)
     state = _state(domain, seeds.astype(np.uint64), games.astype(np.uint64), no_round)
     return (state % np.uint64(count)).astype(np.int64)
@@ -274,6 +271,6 @@ _BLOCK = 64
 
 @lru_cache(maxsize=128)
 def _decks(deck: tuple[int, ...], seed: int, block: int, round: int, domain: Domain) -> npt.NDArray[np.int8]:
-    """Return the decks of `_BLOCK` games, int8 [games, cards in the deck]. The games are consecutive."""
+    """Return the decks of `_BLOCK` consecutive games, int8 [games, cards in the deck]."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     return shuffle(deck, np.full_like(games, seed), games, np.full_like(games, round), domain)

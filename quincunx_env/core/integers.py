@@ -58,7 +58,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def as_plain(value: Any) -> Any:
-    """Replace NumPy's scalars and arrays by Python's values and lists. Lists, tuples and dictionaries are searched."""
+    """Replace NumPy's scalars and arrays by Python's values and lists, also in lists, tuples and dictionaries."""
     if isinstance(value, np.bool | np.integer | np.floating | np.str_):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUTO":

@@ -1,4 +1,4 @@
-"""Base class of a game's notation: actions as text, positions as data. The data is the public part of a position."""
+"""Base class of a game's notation: actions as text, the public part of a position as data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ class BaseNotation(ABC, Generic[AnyGame]):
 
     @abstractmethod
     def public_state(self, game: AnyGame) -> dict[str, Any]:
-        """Return the game-specific public part of a position as plain data. It includes the board."""
+        """Return the game-specific public part of a position as plain data, the board included."""
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class BaseNotation(ABC, Generic[AnyGame]):
         return self._decode_play(game, self._check_action(game.rules, action))
 
     def table(self, game: AnyGame, values: Mapping[int, float]) -> npt.NDArray[np.float64]:
-        """Return values of plays as float64 [cards, cells]. Other plays have NaN."""
+        """Return values of plays as float64 [cards, cells], NaN for other plays."""
         table = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
         for action, value in values.items():
             table[self.decode_play(game, action)] = value

@@ -77,9 +77,10 @@ def option(default: Any, title: str, meanings: Mapping[Any, str] | str, note: st
 
 
 class BaseRules(Protocol):
-    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options.
+    """Options of a game, and quantities that follow from them.
 
-    It is a subclass, since pyright takes no ``cached_property`` for a property of a protocol.
+    Each game has a frozen dataclass of its options. It is a subclass, since pyright takes no ``cached_property`` for a
+    property of a protocol.
     """
 
     game: ClassVar[str]

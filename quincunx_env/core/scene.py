@@ -189,7 +189,7 @@ class Scene:
 
     @property
     def shown(self) -> int:
-        """The seat whose hand is shown large. It is the observing seat, or the seat to move if all hands are open."""
+        """The seat whose hand is shown large: the observing seat, or the seat to move if all hands are open."""
         return self.mover if self.seat is None else self.seat
 
     def place(self, cell: int) -> tuple[int, int]:
@@ -243,7 +243,7 @@ class Scene:
         return points + draws + "".join(f"\n    {line}" for line in self.sums(play))
 
     def sums(self, play: ScoredPlay) -> list[str]:
-        """Return a line of text for each kind of part. An example is ``basic +4 (0, 1), +9 (1, 2)``."""
+        """Return a line of text for each kind of part, such as ``basic +4 (0, 1), +9 (1, 2)``."""
         names = dict.fromkeys(part.name for part in play.parts)
         return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]
 

@@ -1,4 +1,4 @@
-"""The specification of a game: its classes and functions. It is for code that works with any game."""
+"""The specification of a game: its classes and functions, for code that works with any game."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -51,7 +51,7 @@ def with_names(text: str, names: Sequence[str]) -> str:
 
 
 def prompt(game: SomeGame, seat: int, names: Sequence[str], top: str) -> str:
-    """Return a prompt for a seat. ``top`` comes first, then the position as it knows it, and how to write an action."""
+    """Return a prompt for a seat: ``top``, the position as the seat knows it, and how to write an action."""
     spec = spec_of(game.rules)
     scene, notation = spec.scene(game, seat), spec.notation
     lines = [top, "", with_names(replace(scene, seats=(), last=None).text(), names)]
@@ -107,9 +107,9 @@ def answer_of(text: str) -> str:
 
 
 def _answers(text: str) -> tuple[_Line, _Line, str]:
-    """Return the answer, the last line after it, and a fault.
+    """Return the answer, the last line after its tag, and a fault of tags and blocks.
 
-    The last line after it follows its tag. The fault is of tags and blocks. Empty tags after a full one are strays.
+    Empty tags after a full one are strays.
     """
     kept = _without_reasoning(text)
     tags = [*_TAG.finditer(kept)]
@@ -209,7 +209,7 @@ def read_action(game: SomeGame, text: str) -> int:
 
 
 def _parts(answer: str) -> dict[str, str]:
-    """Return the parts of an action by name. There are none if the answer is not an action."""
+    """Return the parts of an action by name; none if the answer is not an action."""
     found = _ANNOUNCEMENT.fullmatch(answer) or _PLAY.fullmatch(answer)
     parts = {name: part for name, part in found.groupdict().items() if part} if found else {}
     return {name: part.replace(" ", "") if name == "card" else str(int(part)) for name, part in parts.items()}

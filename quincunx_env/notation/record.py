@@ -169,10 +169,9 @@ class Record:
         return _start(self.rules, self.dealt).deals
 
     def game(self, actions: int | None = None) -> SomeGame:
-        """Return the game after the first ``actions`` actions.
+        """Return the game after the first ``actions`` actions, by default after all.
 
-        By default it is the game after all of them. Numbers work as in a slice: with -1 the last action is left out,
-        and one beyond the last stands for all.
+        Numbers work as in a slice: with -1 the last action is left out, and one beyond the last stands for all.
         """
         game = _start(self.rules, self.dealt)
         for action in self.actions[:actions]:
@@ -438,7 +437,7 @@ def _read_option(text: str, default: bool | int | str) -> bool | int | str:
 
 
 def _read_action(line: _Line, game: SomeGame, number: int) -> int:
-    """Apply the action of a line to a game, and return it. The line is checked against the result."""
+    """Apply the action of a line to a game, check the line against the result, and return the action."""
     match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
     if not match:
         raise line.error(f"a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r:.200}")

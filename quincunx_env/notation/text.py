@@ -72,9 +72,7 @@ def play_score(game: SomeGame, action: int) -> PlayScore | None:
 
 
 def to_text(game: SomeGame, seat: int | None = None, legal: bool = False) -> str:
-    """Return a position as text: grid, hands, scores, last play.
-
-    The play has its score.
+    """Return a position as text: grid, hands, scores, and the last play with its score.
 
     Args:
         game: the game to show.
@@ -165,9 +163,7 @@ def to_json(game: SomeGame, seat: int | None = None, legal: bool = False) -> Jso
 
 
 def print_action(game: SomeGame, action: int) -> str:
-    """Return the text of an engine action, legal or not.
-
-    Examples are ``2MK (1, 3)``, in the spiral game ``9H``, and ``announce 12``.
+    """Return the text of an engine action, legal or not: ``2MK (1, 3)``, ``announce 12``, in the spiral game ``9H``.
 
     Raises:
         ValueError: if the action is out of range.

@@ -103,9 +103,7 @@ class Console:
             self.answer(_read(prompt))
 
     def answer(self, line: str) -> None:
-        """Follow a command or take a play, in letters of either case.
-
-        Where that is impossible, print a line.
+        """Follow a command or take a play, in letters of either case; where that is impossible, print a line.
 
         Raises:
             EOFError: on the command that ends the program.
@@ -139,7 +137,7 @@ class Console:
     # --- Commands ----------------------------------------------------------------------------------------------------
 
     def _hint(self) -> None:
-        """Print the plays that the adviser prefers. Each has the other cells in which it is the same play."""
+        """Print the plays that the adviser prefers, each with the other cells in which it is the same play."""
         session = self.session
         scene = self._scene(session.game)
         adviser = session.adviser and level_of(session.rules, session.adviser)
@@ -154,7 +152,7 @@ class Console:
             print(printable(f"{type(error).__name__}: {error}"))
 
     def _scores(self, name: str) -> None:
-        """Print points and draws of the legal plays of a card. Without a name, print them for all cards in the hand."""
+        """Print points and draws of the legal plays of a card, or without a name of all cards in the hand."""
         session = self.session
         faces = spec_of(session.rules).scene(session.game).faces
         hand = {faces[card].name: card for card in session.game.hand(session.game.mover)}

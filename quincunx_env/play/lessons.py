@@ -1,6 +1,6 @@
-"""Guided games: a few plays on a fixed deal.
+"""Guided games: a few plays on a fixed deal, each of which shows a part of the rules.
 
-Each play shows a part of the rules. The data are in ``lessons.toml``.
+The data are in ``lessons.toml``.
 
 >>> lesson = lessons()["solitaire"]
 >>> lesson.title, lesson.steps[0].play

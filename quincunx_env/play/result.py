@@ -48,7 +48,7 @@ def stored_scores() -> dict[str, StoredScores]:
 
 
 def scores_of(rules: BaseRules) -> StoredScores | None:
-    """Return the stored points for these rules. The result is None if no task of the benchmark has them."""
+    """Return the stored points for these rules; None if no task of the benchmark has them."""
     return next((stored_scores()[task.name] for task in TASKS.values() if task.rules == rules), None)
 
 
@@ -59,7 +59,7 @@ def your_seat(names: Sequence[str]) -> int | None:
 
 
 def points_of(game: SomeGame, seat: int) -> int | None:
-    """Return the points of a seat at the end. A lost solitaire and an unfinished game have None."""
+    """Return the points of a seat at the end; None for a lost solitaire and an unfinished game."""
     if not game.decided or (game.rules.num_players == 1 and spec_of(game.rules).notation.public_state(game)["lost"]):
         return None
     return game.totals[seat]

@@ -108,7 +108,7 @@ def adviser_name(rules: BaseRules, name: Agent | str | None = None) -> Agent | s
 
 
 def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
-    """Return a file for a new game, named by the current time. Its stem is new, and not ``taken``."""
+    """Return a file for a new game, named by the current time, with a stem that is new and not ``taken``."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}"
     names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
     return next(path for name in names if name not in taken and not (path := folder / f"{name}.txt").exists())
@@ -284,7 +284,7 @@ class Session:
     # --- Actions -----------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> int:
-        """Return the legal action that a text denotes. See `quincunx_env.notation.text.parse_action`."""
+        """Return the legal action that a text denotes; see `quincunx_env.notation.text.parse_action`."""
         return parse_action(self.game, text)
 
     def play(self, action: int) -> RecordedAction:
@@ -310,9 +310,7 @@ class Session:
         return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
 
     def undo(self) -> None:
-        """Go back to the last decision of a human.
-
-        Where agents play all seats, go back to the last decision.
+        """Go back to the last decision of a human, or of an agent where agents play all seats.
 
         Raises:
             ValueError: if there is none.
@@ -333,14 +331,14 @@ class Session:
     # --- Hints -------------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Hint]:
-        """Return the legal plays by decreasing immediate score. There are none while an announcement is due."""
+        """Return the legal plays by decreasing immediate score; none while an announcement is due."""
         game = self.game
         legal = spec_of(self.rules).notation.legal_plays(game)
         plays = (Hint(play, print_action(game, play), play_score(game, play)) for play in legal)
         return sorted(plays, key=_by_points)
 
     def scores(self, card: int) -> dict[int, ScoredPlay]:
-        """Return the legal plays of a card by cell. There are none in games that are scored at the end."""
+        """Return the legal plays of a card by cell; none in games that are scored at the end."""
         return {play.cell: play for play in scored_plays(self.game, card).values() if play.scored}
 
     def hints(self) -> Iterator[Hint]:
@@ -376,7 +374,7 @@ class Session:
             mask[group] = False
 
     def _ask(self, policy: Policy, game: SomeGame, number: int, mask: npt.NDArray[np.bool_]) -> int:
-        """Return a policy's action after ``number`` actions. It is one of the actions of a mask, bool [actions]."""
+        """Return a policy's action after ``number`` actions, one of the actions of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([0, game.mover, number])
         with self._policy_lock:
@@ -415,7 +413,7 @@ def scored_plays(game: SomeGame, card: int | None = None) -> dict[int, ScoredPla
 
 
 def alike(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
-    """Group actions that play one card for the same parts and cells. Mirror images of a play do."""
+    """Group actions that play one card for the same parts and cells, as mirror images of a play do."""
     groups: dict[object, list[int]] = {}
     for action, play in plays.items():
         parts = sorted(part._replace(cells=tuple(sorted(part.cells))) for part in play.parts)

@@ -137,7 +137,7 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     def _card_and_cell(self, plays: Ints) -> tuple[Ints, Ints]:
-        """Return the card and the cell of plays, int64 [n] each. It is faster than ``np.divmod``."""
+        """Return the card and the cell of plays, int64 [n] each, faster than ``np.divmod``."""
         cards = plays // self.rules.num_cells
         return cards, plays - cards * self.rules.num_cells
 
@@ -154,9 +154,7 @@ class Batch(BaseBatch[Rules, Game]):
         return legal
 
     def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
-        """Finish plays whose points are known.
-
-        Lay the cards, draw, pass the turn, end rounds.
+        """Finish plays whose points are known: lay the cards, draw, pass the turn, end rounds.
 
         Args:
             rows: int64 [n].
@@ -206,10 +204,7 @@ class Batch(BaseBatch[Rules, Game]):
         self.legal[at] = self._legal_where_touching(at)
 
     def _legal_where_touching(self, at: slice | Ints) -> Words:
-        """Return bits of the empty cells that touch a card, uint64 [n, W].
-
-        In the open start they keep within the span.
-        """
+        """Return bits of the empty cells that touch a card, in the open start within the span, uint64 [n, W]."""
         legal: Words = self._touched[at] & ~self._taken[at]
         if self.rules.start == "open":
             legal &= self._tables.row_window.take(self._rows_used[at], axis=0)
@@ -260,7 +255,7 @@ class Batch(BaseBatch[Rules, Game]):
         return points, draws
 
     def preview(self) -> npt.NDArray[np.int16]:
-        """Return points and draws of every legal play, int16 [B, K, C, 2]. Other entries are 0."""
+        """Return points and draws of every legal play, int16 [B, K, C, 2]; other entries are 0."""
         return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask)
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
@@ -286,7 +281,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
     def _announce(self, rows: Ints, actions: Ints) -> Ints:
-        """Score the pending plays of these rows as announced. Return the gains, int64 [n, P]."""
+        """Score the pending plays of these rows as announced; return the gains, int64 [n, P]."""
         players = self.rules.num_players
         cards, cells = self.pending[rows].T
         true, draws = self._value(cards, cells, rows)
@@ -303,7 +298,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     @property
     def card_mask(self) -> Bools:
-        """Cards that the seat to move may play, bool [B, K]. There are none in finished and announcing games."""
+        """Cards that the seat to move may play, bool [B, K]; none in finished and announcing games."""
         return unpack(self._legal_hands()[:, None], self.rules.num_cards).view(np.bool_)
 
     def _legal_hands(self) -> Words:
@@ -312,7 +307,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     @property
     def cell_mask(self) -> Bools:
-        """Cells for any legal card, bool [B, C]. There are none in finished and announcing games."""
+        """Cells for any legal card, bool [B, C]; none in finished and announcing games."""
         legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
@@ -443,7 +438,7 @@ def ratings(scores: Ints, lost: Bools) -> Ints:
 
 
 class _Tables(NamedTuple):
-    """Axes: W words of cells."""
+    """Tables that follow from the rules. Axes: C cells, W words of cells."""
 
     penalty_units: Ints
     """[4]: 1, 2, 4 and 8 points of the penalty of a card left in hand."""
@@ -475,7 +470,7 @@ def _tables(rules: Rules) -> _Tables:
         return [number >> _WORD * word & 2**_WORD - 1 for word in range(_num_words(rules))]
 
     def window(used: int, axis: int) -> list[int]:
-        """Return the bits of cells within the span of used lanes. Lanes are rows (axis 0) or columns (axis 1)."""
+        """Return the bits of cells within the span of used lanes: rows (axis 0) or columns (axis 1)."""
         lanes = [lane for lane in range(grid.side) if used >> lane & 1]
         near = [lane for lane in range(grid.side) if max([*lanes, lane]) - min([*lanes, lane]) < OPEN_SPAN]
         return bits(cell for cell in range(grid.num_cells) if grid.place(cell)[axis] in near)

@@ -40,7 +40,7 @@ class Deal(BaseDeal):
 
     @classmethod
     def of_cards(cls, rules: Rules, cards: Sequence[int]) -> Self:
-        """Deal a shuffled deck. Face-up cards come first, then each seat's hand whole, then the pile from the top."""
+        """Deal a shuffled deck: face-up cards, then each seat's hand whole, then the pile from the top."""
         up, size = len(rules.face_up_cells), rules.hand_size
         pile = up + rules.num_players * size
         hands = tuple(tuple(cards[start : start + size]) for start in range(up, pile, size))

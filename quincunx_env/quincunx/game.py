@@ -1,6 +1,4 @@
-"""One game of Quincunx in plain Python, in the rules' order.
-
-The rules are RULES.md Part 1.
+"""One game of Quincunx in plain Python, in the order of the rules (RULES.md Part 1).
 
 `Game` is used wherever a single game is played. `quincunx_env.quincunx.batch.Batch` plays many games at once; tests
 compare the two after every action.
@@ -152,10 +150,7 @@ class Game(BaseGame[Rules, Deal]):
         return "announce" if self.pending and not self.over else "play"
 
     def legal_cards(self) -> tuple[int, ...]:
-        """Return the cards that may be played now, ascending.
-
-        There are none while an announcement is due or when the game is over.
-        """
+        """Return the cards that may be played now, ascending; none after the end or while an announcement is due."""
         return () if self.over or self.pending else self._held(self.mover)
 
     def legal_cells(self) -> tuple[int, ...]:
@@ -166,7 +161,7 @@ class Game(BaseGame[Rules, Deal]):
         return () if self.over or self.pending else tuple(compress(range(self.rules.num_cells), self.legal))
 
     def legal_actions(self) -> tuple[int, ...]:
-        """Return the legal actions of the seat to move, ascending. There are none when the game is over."""
+        """Return the legal actions of the seat to move, ascending; none when the game is over."""
         rules, cells = self.rules, self.legal_cells()
         if self.pending and not self.over:
             return tuple(range(rules.num_plays_encoded, rules.num_actions))
@@ -216,9 +211,7 @@ class Game(BaseGame[Rules, Deal]):
         return gains
 
     def _finish_play(self, card: int, cell: int, draws: int, gains: list[int]) -> None:
-        """Finish a play whose points are known.
-
-        Lay the card, draw, pass the turn, end the round.
+        """Finish a play whose points are known: lay the card, draw, pass the turn, end the round.
 
         Args:
             card: the card played, already taken from the hand.
@@ -246,7 +239,7 @@ class Game(BaseGame[Rules, Deal]):
             self.lost = self.over = True
 
     def _explain_illegal(self, card: int, cell: int) -> str:
-        """Return the error message for an illegal play. It gives the reason and the legal plays."""
+        """Return the error message for an illegal play: the reason and the legal plays."""
         if self.over:
             return "the game is over: reset to play again"
         rules = self.rules
@@ -269,9 +262,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
     def value(self, card: int, cell: int) -> tuple[int, int]:
-        """Return (points, draws) of any card in any empty cell.
-
-        The grid is as it is now; nothing is played.
+        """Return (points, draws) of any card in any empty cell of the present grid; nothing is played.
 
         Raises:
             ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -296,9 +287,7 @@ class Game(BaseGame[Rules, Deal]):
         return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
 
     def score(self, card: int, cell: int) -> Score:
-        """Return the parts of `value`.
-
-        They are the points of a play by kind, and the cells that they come from.
+        """Return the parts of `value`: the points by kind, and the cells that they come from.
 
         Raises:
             ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -357,9 +346,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- Joint actions, copies ---------------------------------------------------------------------------------------
 
     def step(self, action: int) -> list[int]:
-        """Take a joint action, a `play` or an `announce`.
-
-        See `Rules.num_actions`.
+        """Take a joint action, a `play` or an `announce`; see `Rules.num_actions`.
 
         Args:
             action: an integer of any type, NumPy's included.
@@ -392,13 +379,11 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def pile(self) -> tuple[int, ...]:
-        """The rest of the draw pile, top card first. It is hidden from all seats."""
+        """The rest of the draw pile, top card first, hidden from all seats."""
         return self._pile[self.drawn :]
 
     def stack(self, pile: Sequence[int]) -> None:
-        """Put the rest of the draw pile into another order.
-
-        This is for programs that choose which cards are drawn.
+        """Reorder the rest of the draw pile, for programs that choose which cards are drawn.
 
         Args:
             pile: its cards, top card first; integers of any type.
@@ -417,7 +402,7 @@ class Game(BaseGame[Rules, Deal]):
         self.deals = (*self.deals[: self.round], deal, *self.deals[self.round + 1 :])
 
     def copy(self) -> Self:
-        """Return an independent game in the same state. It has the same hidden cards."""
+        """Return an independent game in the same state, with the same hidden cards."""
         copy = super().copy()
         copy.order, copy.legal = self.order[:], self.legal[:]
         copy.drawn, copy.pending, copy.lost = self.drawn, self.pending, self.lost

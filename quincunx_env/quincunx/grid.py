@@ -50,7 +50,7 @@ class Grid:
         return row * self.side + column if inside else self.off
 
     def line(self, cell: int, line: int, distances: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the cells at signed distances from ``cell`` on a line. ``line`` is an index into `LINES`."""
+        """Return the cells at signed distances from ``cell`` on ``line``, an index into `LINES`."""
         row, column = STEPS[line]
         return tuple(self._at(cell, row * distance, column * distance) for distance in distances)
 

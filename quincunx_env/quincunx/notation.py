@@ -1,4 +1,4 @@
-"""Notation of Quincunx: actions as text, public positions as plain data. Actions are plays and announcements."""
+"""Notation of Quincunx: plays and announcements as text, public positions as plain data."""
 
 import re
 from typing import Any

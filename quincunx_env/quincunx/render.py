@@ -12,9 +12,7 @@ from quincunx_env.quincunx.scoring import RATINGS, parts, rating
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """Return the scene of a game as a seat observes it.
-
-    None shows all hands.
+    """Return the scene of a game as a seat observes it; None shows all hands.
 
     Raises:
         ValueError: if there is no such seat.
@@ -156,7 +154,7 @@ def _knot() -> tuple[Stroke, ...]:
 
 
 def _wyrm() -> tuple[Disc | Stroke, ...]:
-    """Draw a serpent that winds upwards. It has a thin tail, and a head with an eye."""
+    """Draw a serpent that winds upwards, with a thin tail, and a head with an eye."""
     steps = [step / 30 for step in range(31)]
     spine = [(0.62 * sin(2.1 * pi * step) - 0.08, 0.84 - 1.42 * step) for step in steps]
     body = [Stroke(tuple(spine[at : at + 2]), 0.12 + 0.26 * min(1.0, 1.6 * steps[at])) for at in range(30)]

@@ -115,9 +115,7 @@ def _by_cell(
 
 
 def frame(game: SomeGame, seat: int | None = None, **options: Unpack[Options]) -> Frame:
-    """Rasterise the picture that `to_svg` draws from the same arguments.
-
-    No display is needed.
+    """Rasterise the picture that `to_svg` draws from the same arguments; no display is needed.
 
     Returns:
         uint8 [height, width, 3], red, green and blue; ``HEIGHT`` x ``WIDTH`` pixels for a whole table at scale 1.

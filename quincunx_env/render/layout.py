@@ -1,4 +1,4 @@
-"""Positions of all elements in a picture of a game. No library is needed."""
+"""Positions of all elements in a picture of a game."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

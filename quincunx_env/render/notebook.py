@@ -15,7 +15,7 @@ from quincunx_env.render.replay_page import embedded, replay_page
 
 @singledispatch
 def picture_of(shown: object) -> str | None:
-    """Draw a game, a deal or a record as SVG. Return None if it has no picture."""
+    """Draw a game, a deal or a record as SVG; None if it has no picture."""
     return None
 
 
@@ -44,7 +44,7 @@ def player_of(record: Record) -> str:
 
 
 def gallery(games: Iterable[SomeGame]) -> str:
-    """Draw the grids of games side by side, as HTML for notebooks. The points stand below each."""
+    """Draw the grids of games side by side, each above its points, as HTML for notebooks."""
     figures = []
     for game in games:
         # One <img> for each picture: inline pictures would share the ids of their parts.

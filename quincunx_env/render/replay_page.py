@@ -56,9 +56,7 @@ def replay_page(
     back: tuple[str, str] | None = None,
     when: str = "",
 ) -> str:
-    """Write a page that steps through games.
-
-    It shows pictures, parts of the scores, and the curve of the points.
+    """Write a page that steps through games: pictures, parts of the scores, the curve of the points.
 
     Args:
         records: the games, of which the page shows the first until another is chosen.
@@ -111,10 +109,7 @@ def replay_page(
 
 
 def embedded(page: str) -> str:
-    """Wrap a page for use in another page or in a notebook.
-
-    It cannot change the page around it.
-    """
+    """Wrap a page for another page or a notebook, which the page cannot change."""
     content = page.replace("&", "&amp;").replace('"', "&quot;")
     style = "width: 100%; max-width: 960px; height: 860px; border: 0"
     return f'<iframe title="Replay" sandbox="allow-scripts" style="{style}" srcdoc="{content}"></iframe>'
@@ -166,7 +161,7 @@ def _compact(element: Element) -> Element:
 def _positions(
     record: Record, seat: int | None, values: Values | None, shared: Shared, you: int | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the positions of a game. Each has its picture, the picture with values, and the words about them."""
+    """Yield the positions of a game, each with its picture, the picture with values, and the words about them."""
     names = _called(record, you)
     for number in range(len(record.actions) + 1):
         game = record.shown(number)
@@ -205,7 +200,7 @@ def _table(values: npt.ArrayLike, game: SomeGame) -> npt.NDArray[np.float64]:
 
 
 def _thoughts(game: SomeGame, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:
-    """Name the plays of the highest values. The value of the play that follows comes after them."""
+    """Name the plays of the highest values, then the value of the play that follows."""
     notation = spec_of(game.rules).notation
     plays = {action: table[notation.decode_play(game, action)] for action in notation.legal_plays(game)}
     known = {action: value for action, value in plays.items() if np.isfinite(value)}

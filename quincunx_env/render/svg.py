@@ -144,7 +144,7 @@ def draw(
 
 
 def best_cards(values: Sequence[Sequence[float]]) -> tuple[dict[int, float], dict[int, int]]:
-    """Return the highest value of each cell, and its card. NaN stands for no value."""
+    """Return the highest value of each cell, NaN for none, and its card."""
     numbers, cards = dict[int, float](), dict[int, int]()
     for card, row in enumerate(values):
         for cell, value in enumerate(row):
@@ -154,7 +154,7 @@ def best_cards(values: Sequence[Sequence[float]]) -> tuple[dict[int, float], dic
 
 
 def draw_card(scene: Scene, card: int) -> str:
-    """Draw a card of a scene as an SVG document. It has the colours of a page."""
+    """Draw a card of a scene as an SVG document, in the colours of a page."""
     drawing = _Drawing(scene, PAGE)
     drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
@@ -230,7 +230,7 @@ def _attributes(values: Mapping[str, object]) -> str:
 
 
 class _Drawing:
-    """One picture: elements and the definitions that they use. The elements are in the order of painting."""
+    """One picture: elements in the order of painting, and the definitions that they use."""
 
     def __init__(
         self,
@@ -343,7 +343,7 @@ class _Drawing:
         return width
 
     def _chip(self, words: str, x: float, y: float, colour: str, align: float = 0.5) -> float:
-        """Draw a pill with text, its middle at height y. Return its width."""
+        """Draw a pill with text, its middle at height y; return its width."""
         width = self._chip_width(words)
         left = x - align * width
         self._rect(Rect(left, y - 11, width, 22), colour, 11, INK, 1)
@@ -356,7 +356,7 @@ class _Drawing:
     # --- Cards -------------------------------------------------------------------------------------------------------
 
     def card(self, face: Face, rect: Rect) -> None:
-        """Draw a card: a large rank above suits side by side. Each suit is on a ground of its colour."""
+        """Draw a card: a large rank above suits side by side, each on a ground of its colour."""
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
         self.lines.append(f"<title>{escape(face.words)}</title>")
@@ -509,7 +509,7 @@ class _Drawing:
         return len(set(rows)) == len(set(columns)) == 2
 
     def _links(self, play: ScoredPlay) -> None:
-        """Draw bars between the cards of a line that scores. The cards are painted over them."""
+        """Draw bars between the cards of a line that scores, below the cards."""
         for part in play.parts:
             cells = sorted((play.cell, *part.cells))
             if len(part.cells) > 1 and not (len(cells) == 4 and self._is_box(cells)):
@@ -526,7 +526,7 @@ class _Drawing:
             self._frame(self.where.cells[cell], 1.5, 3, self.theme.bonus)
 
     def _chips(self, play: ScoredPlay) -> None:
-        """Draw points and draws at the cards that score them. They stand side by side on one edge."""
+        """Draw points and draws at the cards that score them, side by side on one edge."""
         together: dict[tuple[tuple[float, float], str, bool, bool], list[Part]] = {}
         distant = self._distant(play)
         for part in play.parts:
@@ -570,8 +570,8 @@ class _Drawing:
     def _edge(self, cell: int, part: Part, distant: set[str]) -> tuple[tuple[float, float], bool]:
         """Return the place of a chip, and whether chips there stand abreast.
 
-        It is the edge between two adjacent cards, the middle of a box, or else the lower edge of the part's farthest
-        card.
+        The place is the edge between two adjacent cards, the middle of a box, or else the lower edge of the part's
+        farthest card.
         """
         cells = self.where.cells
         here = cells[cell]

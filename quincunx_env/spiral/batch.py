@@ -98,9 +98,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def value(self, cards: npt.ArrayLike, rows: npt.ArrayLike | None = None, *, check: bool = True) -> Ints:
-        """Return points of any cards in the next cell, int64 [n, 2].
-
-        The columns are its row and its column.
+        """Return points of any cards in the next cell, int64 [n, 2]: in its row and in its column.
 
         Args:
             cards: integers [n].
@@ -129,9 +127,7 @@ class Batch(BaseBatch[Rules, Game]):
         return points.T
 
     def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return codes and flush points of both lines of each card.
-
-        They are the code of the other ranks, the points, and the code of the other values.
+        """Return the code of the other ranks, the flush points, and the code of the other values of both lines.
 
         Args:
             rows: int64 [n], the game of each card.
@@ -288,7 +284,7 @@ def _tables() -> _Tables:
 
 
 def _word(card: int, other: int, place: int) -> int:
-    """Return the part of a play's word for another card. The card lies in one of the eight other places."""
+    """Return the part of a play's word for another card, in one of the eight other places."""
     if other == EMPTY:
         return 0
     line, position = divmod(place, _OTHERS)
@@ -305,10 +301,7 @@ def _word(card: int, other: int, place: int) -> int:
 
 @cache
 def _line_scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
-    """Return points of a line by the digits of its other ranks.
-
-    They are points for kinds, a card's share of them, and points for runs.
-    """
+    """Return points of a line by the digits of its other ranks: for kinds, a card's share of them, for runs."""
     middle = 6  # ranks up to four away on either side exist
     line = [middle, *(EMPTY if digit == _FAR else middle + digit - SIDE for digit in digits)]
     if line.count(middle) > len(SUITS):

@@ -1,6 +1,4 @@
-"""The standard pack of 52 cards: ids, names and properties.
-
-See RULES.md Part 2.
+"""The standard pack of 52 cards: ids, names and properties (RULES.md Part 2).
 
 Ids never change: ``13 * suit + rank``, suits in the order of `SUITS`, ranks from the Ace (0) to the King (12).
 

@@ -40,5 +40,5 @@ class Deal(BaseDeal):
 
     @classmethod
     def of_cards(cls, rules: Rules, cards: Sequence[int]) -> Self:
-        """Deal a shuffled pack. The starter comes first, then each seat's hand whole; the rest stays face down."""
+        """Deal a shuffled pack: the starter, then each seat's hand whole; the rest stays face down."""
         return cls(cards[0], (tuple(cards[1 : 1 + HAND]), tuple(cards[1 + HAND : 1 + 2 * HAND])))

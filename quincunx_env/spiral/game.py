@@ -1,6 +1,4 @@
-"""One spiral game in plain Python, in the rules' order.
-
-The rules are RULES.md Part 2.
+"""One spiral game in plain Python, in the order of the rules (RULES.md Part 2).
 
 `quincunx_env.spiral.batch.Batch` plays many games at once; tests compare the two after every action.
 """
@@ -94,14 +92,14 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def order(self) -> list[int]:
-        """Ply on which the card of a cell was played. 0 for the starter, -1 where there is none."""
+        """Ply on which the card of a cell was played: 0 for the starter, -1 where there is none."""
         order = [-1] * NUM_CELLS
         for ply, cell in enumerate(SPIRAL[: self.ply + 1]):
             order[cell] = ply
         return order
 
     def legal_cards(self) -> tuple[int, ...]:
-        """Return the hand of the seat to move, ascending. There are none when the game is over."""
+        """Return the hand of the seat to move, ascending; none when the game is over."""
         return () if self.over else self._held(self.mover)
 
     def legal_actions(self) -> tuple[int, ...]:
@@ -140,7 +138,7 @@ class Game(BaseGame[Rules, Deal]):
         return gains
 
     def _explain_illegal(self, card: int) -> str:
-        """Return the error message for an illegal play. It gives the reason and the legal cards."""
+        """Return the error message for an illegal play: the reason and the legal cards."""
         if self.over:
             return "the game is over: reset to play again"
         if not 0 <= card < self.rules.num_actions:
@@ -171,7 +169,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
     def _final_scores(self) -> list[int]:
-        """Return each seat's points for the full square. The dealer scores the columns, the non-dealer the rows."""
+        """Return each seat's points for the full square: columns for the dealer, rows for the non-dealer."""
         lines = [COLUMNS if seat == self.dealer else ROWS for seat in range(2)]
         return [
             sum(

@@ -1,4 +1,4 @@
-"""Notation of the spiral game: plays as text, positions as data. Positions are their public part."""
+"""Notation of the spiral game: plays as text, public positions as plain data."""
 
 from typing import Any
 

@@ -13,9 +13,7 @@ from quincunx_env.spiral.scoring import Line, parts, score_hand
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """Return the scene of a game as a seat observes it.
-
-    None shows both hands.
+    """Return the scene of a game as a seat observes it; None shows both hands.
 
     Raises:
         ValueError: if there is no such seat.

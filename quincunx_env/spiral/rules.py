@@ -1,4 +1,4 @@
-"""Rules of the spiral game: options and the spiral's geometry. See RULES.md 2.1, 2.2 and 2.5."""
+"""Rules of the spiral game: options and the spiral's geometry (RULES.md 2.1, 2.2, 2.5)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal

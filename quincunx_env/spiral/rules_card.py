@@ -1,4 +1,4 @@
-"""The rules of the spiral game in short, for given options. See RULES.md Part 2. All numbers are the engine's."""
+"""The rules of the spiral game (RULES.md Part 2) in short, for given options. All numbers are the engine's."""
 
 from quincunx_env.core.rules import option_sentences
 from quincunx_env.core.scene import Example

@@ -1,4 +1,4 @@
-"""Scoring of plays and of full lines (RULES.md 2.3, 2.4). The functions are plain and in the order of the text."""
+"""Scoring of plays and of full lines: plain functions in the order of RULES.md 2.3 and 2.4."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,28 +29,27 @@ Line = Sequence[int]
 
 
 def kinds(line: Line, at: int) -> int:
-    """Return points for the rank of the card at ``at``. Its cards may lie anywhere in the line."""
+    """Return points for the cards of a line that have the rank of the card at ``at``."""
     return KINDS[_ranks(line)[CARDS[line[at]].rank]]
 
 
 def runs(line: Line, at: int) -> int:
-    """Return points for the longest run of ranks.
+    """Return points for the longest run of ranks that holds the rank of the card at index ``at``.
 
-    It holds the rank of the card at index ``at``. R12: its length times the number of cards of each rank of the run,
-    the card's own rank included.
+    R12: its length times the number of cards of each rank of the run, the card's own rank included.
     """
     ranks, run = _ranks(line), _run(line, at)
     return len(run) * prod(ranks[rank] for rank in run) if len(run) >= LEAST_RUN else 0
 
 
 def flush(line: Line, at: int) -> int:
-    """Return points for touching cards of one suit. They are the unbroken run that holds the card at index ``at``."""
+    """Return points for the touching cards of one suit that hold the card at index ``at``."""
     touching = len(_touching(line, at))
     return touching if touching >= LEAST_FLUSH else 0
 
 
 def fifteens(line: Line, at: int) -> int:
-    """Return points for sets of cards that add up to 15. They hold the card at index ``at``."""
+    """Return points for the sets of cards with the card at index ``at`` that add up to 15."""
     others = [CARDS[card].value for index, card in enumerate(line) if card != EMPTY and index != at]
     return FIFTEEN_POINTS * _sums(others, FIFTEEN - CARDS[line[at]].value)
 
@@ -110,7 +109,7 @@ class Score:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Points by the name of the part, without parts of 0. The names are as in `parts` and in text."""
+        """Points by the name of the part, without parts of 0; names as in `parts` and in text."""
         row, column = asdict(self.row), asdict(self.column)
         return {name: row[name] + column[name] for name in row if row[name] + column[name]}
 
@@ -121,7 +120,7 @@ class Score:
 
 
 def score_line(line: Line, at: int, with_fifteens: bool) -> LineScore:
-    """Score a line for the card at index ``at``. It has just been played."""
+    """Score a line for the card at index ``at``, which has just been played."""
     return LineScore(kinds(line, at), runs(line, at), flush(line, at), fifteens(line, at) if with_fifteens else 0)
 
 
@@ -142,7 +141,7 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
 
 
 def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tuple[Part, ...]:
-    """Return the parts of `score`, each with its cells. It takes the same arguments."""
+    """Return the parts of `score`, from the same arguments, each with its cells."""
     found = []
     for places in LINES[cell]:
         line, at = [card if place == cell else board[place] for place in places], places.index(cell)
@@ -169,9 +168,7 @@ def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tu
 
 
 def score_hand(line: Line, with_fifteens: bool) -> LineScore:
-    """Score a full line as a hand of five cards.
-
-    Each kind, run, flush and fifteen counts once.
+    """Score a full line as a hand of five cards: each kind, run, flush and fifteen counts once.
 
     Five cards hold at most one run and one flush, whose points any of its cards gives.
     """

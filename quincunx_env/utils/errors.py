@@ -30,9 +30,7 @@ def fail(message: object, status: int = ERROR) -> NoReturn:
 
 
 def printable(text: object) -> str:
-    r"""Escape characters that a terminal would follow.
-
-    A message may have them from a file.
+    r"""Escape characters that a terminal would follow, as a message may have them from a file.
 
     >>> print(printable("a\x1b[2Jb, é"))
     a\x1b[2Jb, é
@@ -63,9 +61,7 @@ def _end(message: str, status: int) -> NoReturn:
 
 @contextmanager
 def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) -> Iterator[None]:
-    """End the program with one line if the block fails.
-
-    The line goes to stderr in place of a traceback, also after an interrupt.
+    """End the program with one line on stderr, without a traceback, if the block fails or is interrupted.
 
     The exit status is `ERROR` after errors of files (`OSError`: full disk, read-only folder, ...) and of the given
     kinds. It is 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions
@@ -125,10 +121,7 @@ def require_writable(folder: Path, option: str = "--out") -> None:
 
 @contextmanager
 def requires_extra(extra: str, feature: str = "this program") -> Iterator[None]:
-    """End the program if a library that the block imports is missing.
-
-    The message is the command that installs its extra.
-    """
+    """End the program if a library that the block imports is missing, and name the command that installs its extra."""
     try:
         with needs_extra(extra, feature):
             yield

@@ -21,9 +21,7 @@ ABANDONED = 86_400.0
 
 
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
-    """Write a file atomically.
-
-    ``path`` holds either the old content or the new, whatever interrupts the write.
+    """Write a file atomically: ``path`` holds the old content or the new, whatever interrupts the write.
 
     The first write of a process to a folder removes the temporary files that killed processes left there.
 
@@ -58,9 +56,7 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def decode(content: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a byte order mark.
-
-    Editors and shells of Windows write such marks.
+    """Decode UTF-8, or UTF-16 with the byte order mark that editors and shells of Windows write.
 
     Raises:
         UnicodeDecodeError: a ValueError, if it is not such a text.

@@ -7,6 +7,6 @@ PAINTERS: dict[str, str] = {}
 
 
 def shown_as(form: str, shown: object) -> str | None:
-    """Draw an object in a format of `PAINTERS`. Return None if it has no picture."""
+    """Draw an object in a format of `PAINTERS`; None if it has no picture."""
     picture: str | None = resolve_name(PAINTERS[form])(shown)
     return picture

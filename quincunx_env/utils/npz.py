@@ -43,7 +43,7 @@ def begins_with(content: bytes, name: str) -> bool:
 
 
 def shapes(content: bytes, dtypes: Mapping[str, str], most: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays. No array is read.
+    """Return the shapes of the arrays, without reading them.
 
     Args:
         content: of the file.

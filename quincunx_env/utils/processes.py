@@ -45,7 +45,7 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _reason(statuses: set[int | None]) -> str:
-    """Say why a pool broke, from its processes' exit statuses. It terminates those that are left."""
+    """Say why a pool broke, from its processes' exit statuses, and terminate the processes that are left."""
     status = next(iter(statuses - {None, 0, -signal.SIGTERM}), None)
     if status == 1:
         return (
@@ -75,10 +75,7 @@ def single_threaded() -> Iterator[None]:
 
 
 def _end_with_parent(reader: Connection) -> None:
-    """Start a worker process that ends with its parent.
-
-    It also ends when the parent closes the other end of the pipe.
-    """
+    """Start a worker process that ends with its parent, or when the parent closes the other end of the pipe."""
 
     def wait() -> None:
         reader.poll(None)

@@ -1,1 +1,1 @@
-"""Exact values in the mini variant: regret, game tree, equilibrium. The last two are for two players."""
+"""Exact values in the mini variant: regret, and for two players game tree and equilibrium."""

@@ -86,7 +86,7 @@ def value(game: Any, policy: Any) -> float:
 
 
 def tabular(agent: str, positions: Sequence[tuple[int, Game]], seed: int, progress: bool = False) -> Any:
-    """Convert a policy to OpenSpiel's form. It has the probabilities of actions by information set."""
+    """Convert a policy to OpenSpiel's form: probabilities of actions by information set."""
     observer, policy = observer_for(MINI), policy_for(resolve(agent), MINI)
     seen = [observer.observe(position, position.mover) for _, position in positions]
     mask = np.stack([observer.mask(position) for _, position in positions]).astype(np.bool_)

@@ -79,7 +79,7 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
 
 
 def read(path: Path) -> dict[str, dict[str, str]]:
-    """Read the rows of a table by policy. A file that does not exist has none."""
+    """Read the rows of a table by policy; none if there is no file."""
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as file:

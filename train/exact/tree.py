@@ -1,6 +1,4 @@
-"""Write game trees of two-player Quincunx in extensive form.
-
-They are for solvers of small games.
+"""Write game trees of two-player Quincunx in extensive form, for solvers of small games.
 
 The format is the .efg file of Gambit (gambitproject.readthedocs.io, "The extensive game (.efg) file format"), which
 OpenSpiel reads as ``efg_game``. The tree of the mini variant for given face-up cards has 300,000 to 500,000 nodes::

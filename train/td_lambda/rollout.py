@@ -1,10 +1,9 @@
 """Games of whole rounds, and TD(lambda) targets for their afterstates.
 
-Actions are sampled from a softmax over the values of the
-afterstates. Targets are lambda-returns in their forward view (Sutton & Barto, Reinforcement Learning, 2nd edition,
-chapter 12), for every seat at every play. The predicted cost of exploration is added to them. This is Q(lambda) with
-off-policy corrections (Harutyunyan, Bellemare, Stepleton & Munos, ALT 2016), which learns the values of the greedy
-policy.
+Actions are sampled from a softmax over the values of the afterstates. Targets are lambda-returns in their forward view
+(Sutton & Barto, Reinforcement Learning, 2nd edition, chapter 12), for every seat at every play. The predicted cost of
+exploration is added to them. This is Q(lambda) with off-policy corrections (Harutyunyan, Bellemare, Stepleton & Munos,
+ALT 2016), which learns the values of the greedy policy.
 
 Axes: n games that are not over, m candidate plays of all of them, P players, B afterstates.
 """
@@ -212,7 +211,7 @@ def sample_opponents(pool: Pool[Weights], games: int, players: int, share: float
 
 
 def results(members: Ints, batch: Any) -> list[Result]:
-    """Return the results of finished games against pool members. ``members`` is as `sample_opponents` returned it."""
+    """Return the results of finished games against pool ``members``, as `sample_opponents` returned them."""
     against = np.flatnonzero((members >= 0).any(axis=1))
     share = np.where(members < 0, win_shares(batch.totals), 0).sum(axis=1)
     return [Result(int(members[game].max()), float(share[game]), members.shape[1]) for game in against]
@@ -224,10 +223,9 @@ def results(members: Ints, batch: Any) -> list[Result]:
 def td_lambda_targets(history: Sequence[Transition], games: int, players: int, td_lambda: float) -> ValueTargets:
     """Compute the lambda-returns of all seats, from the last play back.
 
-    The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1)
-    - V_(t+1)), undiscounted. r' is the further reward and V the value predicted after a play. E is the value predicted
-    before it: immediate reward + V of the greedy play, or of the one chosen. Only afterstates that the network
-    evaluated become targets.
+    The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1) - V_(t+1)), undiscounted. r' is the further reward
+    and V the value predicted after a play. E is the value predicted before it: immediate reward + V of the greedy play,
+    or of the one chosen. Only afterstates that the network evaluated become targets.
     """
     found = []
     following = np.zeros((games, players), np.float32)  # from the next play on, by seat

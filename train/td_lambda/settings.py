@@ -19,7 +19,7 @@ from train.td_lambda.learning import LearningOptions
 from train.td_lambda.rollout import RolloutOptions
 
 ALL_PLAYS = {"candidates": 0, "shortlist": 0}
-"""Every play is evaluated."""
+"""Options by which every play is evaluated."""
 
 EXACT = {**ALL_PLAYS, "greedy_targets": False, "games": 256}
 """Settings of docs/optimal_play.md."""

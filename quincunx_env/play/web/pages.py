@@ -136,7 +136,7 @@ KINDS = {
 
 @cache
 def agents(kind: str) -> tuple[str, ...]:
-    """List the registered policies that can play a kind of game. The default opponent comes first."""
+    """List the registered policies that can play a kind of game, the default opponent first."""
     rules = KINDS[kind].rules({})
     found = (name for name in registered_policies() if can_play(name, rules))
     return tuple(dict.fromkeys((levels(rules)[DEFAULT_LEVEL], *found)))
@@ -303,7 +303,7 @@ class View:
 
     @property
     def shown(self) -> ScoredPlay | None:
-        """The play whose score is shown, with names for the reader. It is the candidate, or else the last play."""
+        """The play whose score is shown, with names for the reader: the candidate, or else the last play."""
         shown = self.play or (None if self.scene.pending else self.scene.last)
         if shown is None:
             return None
@@ -365,7 +365,7 @@ class View:
         return self.table.lesson is not None and self.session.rules == RULES
 
     def shared(self, streak: int) -> str:
-        """Return the text to share. It is empty in other games and before the end."""
+        """Return a day's result as text to share; empty before the end and in other games."""
         if not self.ending or not self.table.day:
             return ""
         reached = next((each for each in self.table.compared if each.startswith(f"{ADVISING_LEVEL} ")), "")
@@ -450,7 +450,7 @@ def signed(points: int) -> str:
 
 
 def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a play's score. Each is a text and its class in the style sheet."""
+    """Yield the parts of a play's score, each a text and its class in the style sheet."""
     for name in dict.fromkeys(part.name for part in play.parts if play.scored):
         points = sum(part.points for part in play.parts if part.name == name)
         lines = any(len(part.cells) > 1 for part in play.parts if part.name == name)
@@ -516,9 +516,7 @@ def complete_rules() -> Markup:
 
 
 def replayed_from(record: Record) -> int | None:
-    """Return the seat from which a game may be replayed.
-
-    None shows all hands, as at the end of a game.
+    """Return the seat from which a game may be replayed; None, as at the end of a game, shows all hands.
 
     Raises:
         ValueError: if several people are still playing it.

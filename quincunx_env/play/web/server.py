@@ -271,14 +271,14 @@ class Handlers:
         return self._show("game.html", self.games.table(name), form)
 
     def view(self, form: Mapping[str, str], name: str, problem: str = "", status: int = 200) -> Response:
-        """Send the parts of the page that change. Send nothing if the tab has this version."""
+        """Send the parts of the page that change, or nothing if the tab has this version."""
         table = self.games.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
         return self._show("answer.html", table, form, problem, status)
 
     def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
-        """Change a game, and show it. If the change is refused, show the position and the reason."""
+        """Change a game and show it; if the change is refused, show the position and the reason."""
         table, position = self.games.table(name), _number(form, "position")
         if position is None:
             raise ValueError("The request must name its position.")

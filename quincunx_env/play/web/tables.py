@@ -106,7 +106,7 @@ class Table:
 
     @property
     def step(self) -> int | None:
-        """Number of the step of a guided game, from 0. It is None after the last step, and in other games."""
+        """Number of the step of a guided game, from 0; None after the last step, and in other games."""
         if self.lesson is None:
             return None
         number = sum(turn.seat in self.session.human_seats for turn in self.session.turns)
@@ -176,7 +176,7 @@ class Table:
             raise IllegalAction("it is not your turn")
 
     def lay(self, position: int, card: int, cell: int) -> None:
-        """Play a card into a cell; raises as `play`. It also raises ValueError if there is no such card or cell."""
+        """Play a card into a cell; raises as `play`, and ValueError if there is no such card or cell."""
         self.play(position, spec_of(self.session.rules).notation.encode_play(self.session.rules, card, cell))
 
     def announce(self, position: int, points: int) -> None:
@@ -208,9 +208,7 @@ class Table:
             self._expect()
 
     def ask(self, position: int) -> None:
-        """Ask the adviser for hints, unless it has been asked.
-
-        They arrive in ``hints`` one by one.
+        """Ask the adviser for hints, which arrive in ``hints`` one by one, unless it has been asked.
 
         Raises:
             OutdatedPosition: if the game has left the position.
@@ -378,7 +376,7 @@ class Games:
         self._tables: dict[str, Table] = {}
 
     def start(self, session: Session, path: Path | None = None, lesson: Lesson | None = None) -> Table:
-        """Open a table for a session. ``path`` is the file of a game that goes on; otherwise there is a new file."""
+        """Open a table for a session, with the file ``path`` of a game that goes on, or a new one."""
         with self.lock:
             table = Table(session, path or self._new_path(), self.pause, lesson)
             self._tables[table.name] = table
@@ -469,7 +467,7 @@ class Games:
         yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
 
     def best(self, record: Record, name: str) -> int | None:
-        """Return the human's most points in counted games but ``name``. They have the same rules and opponents."""
+        """Return the human's most points in counted games with the same rules and opponents, except ``name``."""
         kind = record.rules, sorted(record.seats)
         games = (game for game in self._described() if (game.rules, sorted(game.seats)) == kind and game.name != name)
         counted = (game.points for game in games if game.points is not None and not game.uncounted)
@@ -487,7 +485,7 @@ class Games:
 
 @cache
 def _describe(path: Path, time_ns: int) -> Saved | None:
-    """Return the game in a file that was written at a time. The result is None if it is not a record."""
+    """Return the game in a file that was written at a time; None if it is not a record."""
     try:
         record, text = Record.read(path), read_text(path)
     except (RecordError, OSError):
