@@ -210,7 +210,6 @@ FIGURES: dict[str, Callable[[], str]] = {
     "benchmark": benchmark_baselines,
     "generalisation": generalisation.table,
     "learners": learners,
-    "play-network": play_network.network,
     "play-network-scores": play_network.table,
     "program-sb3": partial(program, PLAY_POLICY, "SolitaireVecEnv"),
     "program-tianshou": partial(program, TIANSHOU_MASKED, f"quincunx_env:{MASKED}"),

@@ -19,16 +19,9 @@ from quincunx_env.utils.files import write_csv
 from quincunx_env.utils.markdown import markdown_table
 from tests.clients.clients import PLAY_POLICY
 
-CODE = Path(__file__).parents[1] / "train" / "recipes" / "play_network.py"
 FILE = Path(__file__).with_suffix(".csv")
 TASKS = {"solitaire": "solitaire", "greedy": "wins against `greedy`", "heuristic": "wins against `heuristic`"}
 COLUMNS = ("policy", "environment", "seed", "seconds", *TASKS)
-
-
-def network() -> str:
-    """Return the code of the network."""
-    code = CODE.read_text(encoding="utf-8").partition('"""\n\n')[2]
-    return f"```python\n{code}```\n"
 
 
 def rows() -> list[dict[str, str]]:

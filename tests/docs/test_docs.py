@@ -240,7 +240,7 @@ def test_the_analysis_shows_no_missing_values_as_numbers() -> None:
 # --- Layout of the site ----------------------------------------------------------------------------------------------
 
 FRONT = ROOT / "docs" / "index.md"
-FOLLOWED = ("recipes", "libraries", "rllib", "openspiel", "language_models")
+FOLLOWED = ("rllib", "openspiel", "language_models")
 """Pages of a user's way that others link to."""
 
 
@@ -338,7 +338,7 @@ def test_sentences_of_users_pages_are_short(page: Path) -> None:
         ("docs/training.md", "## Your own reward"),
         ("docs/environments/index.md", "'2VL (2, 1)'"),  # action 137
         ("docs/environments/index.md", "## The same deal again"),
-        ("docs/recipes.md", "| TorchRL, Tianshou | a `Masked` id |"),
+        ("docs/libraries.md", "| TorchRL, Tianshou | a `Masked` id |"),
         ("docs/play.md", "## Against your own model"),
         ("docs/agents.md", "**A good score of the solitaire** is 150 or more"),
         ("docs/index.md", "This is [CITATION.cff](../CITATION.cff) as BibTeX"),

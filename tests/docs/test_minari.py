@@ -1,4 +1,4 @@
-"""The lines of ``docs/recipes.md`` that record a dataset with Minari, as printed there."""
+"""The lines of ``docs/libraries.md`` that record a dataset with Minari, as printed there."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 minari = pytest.importorskip("minari")
 pytest.importorskip("h5py")
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "libraries.md").read_text(encoding="utf-8")
 RECIPE = PAGE.partition("## Minari\n")[2].partition("```python\n")[2].partition("```")[0]
 EPISODES = 8
 

@@ -1,1 +1,1 @@
-"""Short training scripts and a server: docs/recipes.md."""
+"""Short training scripts and a server: docs/libraries.md."""
