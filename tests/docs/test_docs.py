@@ -291,9 +291,9 @@ def words(pages: set[Path]) -> int:
 
 
 def test_pages_are_short() -> None:
-    assert words({ROOT / "README.md"}) <= 900
-    assert words(users_pages()) <= 13_500
-    assert words({*ROOT.glob("docs/**/*.md")}) <= 30_000
+    assert words({ROOT / "README.md"}) <= 880
+    assert words(users_pages()) <= 12_500
+    assert words({*ROOT.glob("docs/**/*.md")}) <= 28_000
 
 
 def test_the_sidebar_has_five_short_parts() -> None:
