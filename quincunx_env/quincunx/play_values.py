@@ -238,7 +238,7 @@ class PlayValues:
         return scoring.FLUSH_BONUS * count
 
     def _suits_at(self, places: Ints, board: Boards, rows: Ints, cells: Ints) -> npt.NDArray[np.uint8]:
-        """Return the suits of the cards at places [k, C] that belong to cells, uint8 [k, n]."""
+        """Return the suits around cells, uint8 [k, n]. Row k of ``places`` [k, C] is one direction."""
         near: Ints = board.reshape(-1).take(places[:, cells] + rows * board.shape[1])
         return self._suits.take(near + 1)
 

@@ -153,14 +153,20 @@ def flush_box(suits: Sequence[int]) -> bool:
 
 def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[str, ...]:
     """Return the `LINES` and `BOXES` where a card scores a flush. R7: in the solitaire no diagonals."""
-    suits = [CARDS[other].suits if other != EMPTY else 0 for other in board]
-    suits[cell] = CARDS[card].suits
+    suits = _suits_after(board, cell, card)
     lines = _whole_lines(rules, cell).items()
     boxes = zip(BOXES, rules.grid.boxes[cell], strict=True)
     return (
         *(name for name, line in lines if flush_line([suits[place] for place in line], 4)),
         *(name for name, box in boxes if flush_box([suits[place] for place in (cell, *box)])),
     )
+
+
+def _suits_after(board: Sequence[int], cell: int, card: int) -> list[int]:
+    """Return `Card.suits` by place after a play, 0 for an empty cell."""
+    suits = [CARDS[other].suits if other != EMPTY else 0 for other in board]
+    suits[cell] = CARDS[card].suits
+    return suits
 
 
 def flush_points(rules: Rules, board: Sequence[int], cell: int, card: int) -> int:
@@ -262,7 +268,7 @@ def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Par
     after = list(board)
     after[cell] = card
     ranks = [rank_order(other, rules.ranks) for other in after]
-    suits = [CARDS[other].suits if other != EMPTY else 0 for other in after]
+    suits = _suits_after(board, cell, card)
     lines = _whole_lines(rules, cell)
 
     def others(line: Sequence[int], indices: range) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import pytest
 
 from quincunx_env import Deal, Game, Observer, Rules
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.padded import PaddedObserver
+from quincunx_env.quincunx.padded import FORM, PaddedObserver
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, PLAY_POINTS_MAX, PLAY_POINTS_MIN
 from quincunx_env.registry import make_observer
 from tests.reference_game import NAMES, ReferenceGame
@@ -209,7 +209,7 @@ def test_table_lists_exactly_the_pieces(rules: BaseRules, preview: bool) -> None
     [
         (False, "preview", [PLAY_POINTS_MIN, 0], [PLAY_POINTS_MAX, 4]),
         (False, "pending", [-1, -1], [35, 24]),
-        (True, "form", [1, 1, 0, 2, 0, 0, 0, 0], [4, 4, 1, 4, 1, 1, 1, 1]),
+        (True, "form", [1, 1, 0, 2, *[0] * (len(FORM) - 4)], [4, 4, 1, 4, *[1] * (len(FORM) - 4)]),
     ],
 )
 def test_columns_have_their_own_limits(padded: bool, piece: str, low: list[int], high: list[int]) -> None:
