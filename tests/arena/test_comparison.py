@@ -14,7 +14,6 @@ from quincunx_env.arena import Comparison, Deals, Estimate, Policy, Run, compare
 from quincunx_env.arena.matches import MatchConfig, seatings
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import policy_generator
-from quincunx_env.core.rules import SeveralRules
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 
@@ -229,7 +228,6 @@ def test_a_mapping_gives_the_names() -> None:
     [
         ({"num_players": 2}, "rules must be Rules of 'quincunx' or 'spiral', got {'num_players': 2}"),
         ([Rules(2), Rules(3)], r"rules must be Rules of 'quincunx' or 'spiral', got \["),
-        (SeveralRules([Rules(2), Rules(3)]), "all games of a match have the same rules, got"),
     ],
 )
 @pytest.mark.parametrize("measure", [evaluate, compare, tournament])

@@ -118,7 +118,7 @@ def started(name: str) -> tuple[Driver, list[Any]]:
 def test_environments(name: str, fuzz: Fuzz) -> None:
     """An opponent that has no card to play is at fault. Of rules side by side it is the first ones' games."""
     driver, states = started(name)
-    rules, prefix = driver.rules_of(0, 0, 0), "0." if isinstance(driver, SideBySide) else ""
+    rules, prefix = driver.rules_of(0), "0." if isinstance(driver, SideBySide) else ""
     limits = {name: array.limits(rules) for name, array in arrays_of(rules).items()}
     limits |= {"seat": (0, 1), "policy_index": (-1, 0)}  # where policies play the other seats
 

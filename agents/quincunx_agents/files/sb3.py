@@ -100,7 +100,7 @@ class Model:
                 try:
                     found = self.policy.get_distribution(tensors).distribution.logits
                 except ValueError as error:  # torch refuses NaN
-                    raise NotFiniteError(f"it computes numbers that are not finite (NaN): {error}") from error
+                    raise NotFiniteError(f"it computes numbers that are none (NaN): {error}") from error
         outputs: Scores = found.numpy()
         return outputs
 
