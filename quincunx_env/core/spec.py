@@ -36,12 +36,17 @@ class Solitaire:
     Its batch has ``lost``, bool [B]; `quincunx_env.core.notation.BaseNotation.public_state` has ``lost``, ``rating``.
     """
 
-    rules: Any
-    """``Rules`` of the solitaire without further options."""
+    make_rules: Callable[..., Any]
+    """``Rules`` of the solitaire, from its options."""
     ratings: tuple[str, ...]
     """Ratings of a round, ascending. The first is for a lost round."""
     rate: Callable[[Ints, Bools], Ints]
     """Indices into `ratings`, int64 [n], from points int64 [n] and lost rounds bool [n]."""
+
+    @property
+    def rules(self) -> Any:
+        """``Rules`` of the solitaire without further options."""
+        return self.make_rules()
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ MAX_LENGTH = 2_000
 MAX_ANSWER = 1_000
 """Most characters of an action that is sampled from the action space; `TextEnv.step` reads longer ones, too."""
 
-_FIXED = ("render_mode", "observation", "preview", "actions", "mask_in", "illegal", "game")
+_FIXED = ("render_mode", "observation", "preview", "actions", "mask_in", "padded", "illegal", "game")
 _OPTIONS = options_of(VsOpponentsEnv, without=_FIXED) + tuple(
     each for each in options_of(SolitaireEnv, without=_FIXED) if each.name == "lost_value"
 )

@@ -5,7 +5,7 @@ from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
-from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules, title
+from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules, solitaire_rules, title
 from quincunx_env.quincunx.scoring import RATINGS
 
 __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "Rules", "multiplayer_rules"]
@@ -57,7 +57,7 @@ SPEC = GameSpec(
         *(Rules(players, mini=True) for players in MINI_SETUPS),
     ),
     multiplayer_rules=multiplayer_rules,
-    solitaire=Solitaire(Rules(), RATINGS, ratings),
+    solitaire=Solitaire(solitaire_rules, RATINGS, ratings),
     title=title,
     tasks={
         "solitaire": Rules(),

@@ -36,8 +36,7 @@ from quincunx_env.play.session import (
 from quincunx_env.play.web.rules_pictures import pictures
 from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies
-from quincunx_env.quincunx.rules import solitaire_rules
-from quincunx_env.registry import GAMES, spec_of
+from quincunx_env.registry import GAMES, solitaire_of, spec_of
 from quincunx_env.render import words
 from quincunx_env.render.svg import MINUS, PAGE, THEMES, best_cards, draw, draw_card, draw_suit
 from quincunx_env.render.words import minus
@@ -115,7 +114,7 @@ KINDS = {
             "solitaire",
             "Solitaire",
             "Fill the grid before your hand runs out, and score as much as you can. A good first game.",
-            solitaire_rules,
+            solitaire_of().make_rules,
         ),
         Kind(
             "players",
