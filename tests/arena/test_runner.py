@@ -19,7 +19,7 @@ from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Deals, Run, evaluate, evaluate_all, tournament
 from quincunx_env.arena.generalisation import evaluate_generalisation
 from quincunx_env.cli import main
-from quincunx_env.policies import ChatPolicy, PolicyFileError
+from quincunx_env.policies import ChatPolicy, PolicyFileError, identity
 from tests.policies.test_files import NETWORK
 
 pytest.importorskip("scipy")
@@ -104,8 +104,8 @@ def test_stored_games_of_another_policy_of_the_name_are_not_used(
     for agent, expected, said in (
         (one, first, []),
         (other, second, []),
-        (one, first, used(4, tmp_path)),
-        (other, second, used(4, tmp_path)),
+        (one, first, used(4, tmp_path) if identity(one) else []),  # functions without a name play anew
+        (other, second, used(4, tmp_path) if identity(other) else []),
     ):
         assert (evaluate_all({"mine": agent}, DEALS, run=Run(out=tmp_path))["mine"].scores == expected).all()
         assert lines() == said
