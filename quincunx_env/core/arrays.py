@@ -1,4 +1,7 @@
-"""Types of arrays, sets as bits, and checks of integer arrays."""
+"""Types of arrays, sets as bits, and checks of integer arrays.
+
+Axes: B games, n rows or sets, W words of 64 bits.
+"""
 
 import reprlib
 from typing import Any
@@ -22,8 +25,8 @@ def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> I
     """Return row numbers of rows given as numbers or as a mask.
 
     Args:
-        rows: integers [n], a single one, or a mask bool [num_games].
-        num_games: number of games.
+        rows: integers [n], a single one, or a mask bool [B].
+        num_games: B.
         repeats: whether a row may occur more than once.
 
     Returns:
@@ -56,9 +59,12 @@ def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
 
     Args:
         name: of the values, for the error message.
-        values: integers [count].
-        count: number of values.
+        values: integers [n].
+        count: n.
         end: least integer that is too large.
+
+    Returns:
+        int64 [n].
 
     Raises:
         ValueError: if the values are not integers from 0 to ``end - 1``, or not as many.

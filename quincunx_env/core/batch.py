@@ -1,6 +1,10 @@
 """Base class of the batch engines: many games as NumPy arrays.
 
-Axes: B games, P seats, K cards, R rounds, A actions.
+A step checks that each action is legal in its row, and raises before anything changes. The game's ``_play`` then takes
+all actions at once: it scores the plays, updates boards, hands and piles, and passes the turn. Rows whose round is
+complete deal the next one, or are over and take no part until `BaseBatch.reset`.
+
+Axes: B games, n rows of them, P seats, K cards, C cells, D cards dealt, R rounds, A actions.
 """
 
 from abc import abstractmethod
@@ -41,19 +45,19 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _begin_round(self, rows: Ints) -> None:
-        """Deal the current round of these rows."""
+        """Deal the current round of rows, int64 [n]."""
 
     @abstractmethod
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
-        """Return whether each action is legal in its game, bool [len(rows)]. No game is over."""
+        """Return whether actions are legal in rows, int64 [n] each -> bool [n]. No game is over."""
 
     @abstractmethod
     def _play(self, rows: Ints, actions: Ints) -> Ints:
-        """Play legal actions in games that are not over; return the gains, int64 [len(rows), P]."""
+        """Play legal actions in rows, int64 [n] each; return the gains, int64 [n, P]. No game is over."""
 
     @abstractmethod
     def _legal_hands(self) -> Words:
-        """Return the cards that the movers may play, bits uint64 [B]."""
+        """Return the cards that the movers may play, uint64 [B], as bits."""
 
     @property
     def announcing(self) -> Bools:
@@ -67,7 +71,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _mask(self, out: Bools | None = None) -> Bools:
-        """Return `mask`. ``out`` is an array of an earlier call, to be overwritten; a new one by default."""
+        """Return `mask`, bool [B, A]. ``out`` is an array of an earlier call, to be overwritten; else it is new."""
 
     @abstractmethod
     def deals(self, row: int) -> tuple[Any, ...]:
@@ -125,11 +129,11 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         """Deal new games.
 
         Args:
-            seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
+            seed: row i is seeded ``seed + i`` and starts with its game number 0; integers [n] give each of ``rows`` its
                 own. Without a seed each row deals its next game, from a random seed if it has none.
-            rows: row numbers, each once, or a mask bool [B]; all rows by default.
+            rows: row numbers [n], each once, or a mask bool [B]; all rows by default.
             deals: for each of ``rows`` the deal of each round (a single round also takes a bare deal), or their cards
-                as in `decks`, int8 [len(rows), R, cards dealt].
+                as in `decks`, int8 [n, R, D].
 
         Raises:
             ValueError: for invalid rows, an invalid seed or deal; the batch is unchanged.
@@ -142,7 +146,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         seed: int | Sequence[int] | Ints | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8] | None = None,
     ) -> None:
-        """Do `reset` for rows that are known to be valid."""
+        """Do `reset` for rows, int64 [n], that are known to be valid."""
         seeds = self._seeds(seed, rows)
         games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
         if deals is None:
@@ -159,7 +163,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         self._begin_round(rows)
 
     def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
-        """Return the seeds of these rows, int64 [n]. Rows without one draw it at random."""
+        """Return the seeds of rows, int64 [n] -> int64 [n]. Rows without one draw it at random."""
         if seed is None:
             seeds = self._row_seed[rows]
             unseeded = seeds < 0
@@ -176,9 +180,9 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return seeds
 
     def _next_decks(self, rows: Ints, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
-        """Return the decks of these rows' next games, int8 [n, R, cards dealt].
+        """Return the decks of the next games of rows, int8 [n, R, D].
 
-        Where one is missing, shuffle one for every row that has none ahead.
+        Where one is missing, shuffle one for every row that has none ahead. Arguments are int64 [n] each.
         """
         wanted = np.array([seeds, games])
         if (self._ahead[:, rows] != wanted).any():
@@ -192,7 +196,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     def _decks_of(
         self, deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8], count: int
     ) -> npt.NDArray[np.int8]:
-        """Return the cards of ``count`` deals as in `decks`, checked."""
+        """Return the cards of ``count`` deals as in `decks`, checked, int8 [count, R, D]."""
         if isinstance(deals, np.ndarray) and deals.shape == (count, *self.decks.shape[1:]):
             ordered = np.sort(deals, axis=2)
             distinct = (np.diff(ordered, axis=2) > 0).all()
@@ -218,6 +222,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return self._first(slice(None))
 
     def _first(self, rows: slice | Ints) -> Ints:
+        """Return `first` of rows, int64 [n]."""
         return self.round[rows] % self.rules.num_players
 
     @property
@@ -233,11 +238,13 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     def is_legal(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> Bools:
-        """Return whether each action is legal in its game, bool [len(rows)]; False in finished games.
+        """Return whether each action is legal in its game, bool [n].
+
+        It is False in finished games.
 
         Args:
-            actions: integers [len(rows)].
-            rows: row numbers, which may repeat, or a mask bool [B]; all rows by default.
+            actions: integers [n].
+            rows: row numbers [n], which may repeat, or a mask bool [B]; all rows by default.
 
         Raises:
             IllegalAction: if these are not integers, or not as many as rows.
@@ -250,11 +257,11 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         """Play one action in each game.
 
         Args:
-            actions: integers [len(rows)]; the actions of finished games are ignored.
-            rows: row numbers, each once, or a mask bool [B]; all rows by default.
+            actions: integers [n]; the actions of finished games are ignored.
+            rows: row numbers [n], each once, or a mask bool [B]; all rows by default.
 
         Returns:
-            int64 [len(rows), P]: points gained or lost by each seat.
+            int64 [n, P]: points gained or lost by each seat.
 
         Raises:
             IllegalAction: if an action is illegal; all games are unchanged.
@@ -264,11 +271,12 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return self._step(rows, self._as_actions(actions, len(rows)))
 
     def _step(self, rows: Ints, actions: Ints) -> Ints:
+        """Do `step` for rows and actions, int64 [n] each -> int64 [n, P]."""
         self._require_legal(rows, actions)
         return self._play_live(rows, actions)
 
     def _play_live(self, rows: Ints, actions: Ints) -> Ints:
-        """Do `step` with actions that are legal where games are in progress."""
+        """Do `_step` with actions that are legal where games are in progress."""
         over = self.over[self._at(rows)]
         if not over.any():
             return self._play(rows, actions)
@@ -279,7 +287,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return gains
 
     def _require_legal(self, rows: Ints, actions: Ints) -> None:
-        """Check that the actions are legal in games that are not over.
+        """Check that actions are legal in rows that are not over, int64 [n].
 
         Raises:
             IllegalAction: if one is not, with the reason.
@@ -296,7 +304,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         """End games at once: points stay as they are, and a solitaire is lost.
 
         Args:
-            rows: row numbers, each once, or a mask bool [B].
+            rows: row numbers [n], each once, or a mask bool [B].
 
         Raises:
             ValueError: for invalid rows; all games are unchanged.
@@ -304,28 +312,32 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         self.over[row_numbers(rows, self.num_games)] = True
 
     def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
+        """Return actions as int64 [count], checked."""
         array = as_array(actions)
         if array.shape != (count,) or array.dtype.kind not in "iu":
             raise IllegalAction(f"{count} integer actions are needed, got {array.dtype} of shape {array.shape}")
         return array.astype(np.int64, copy=False)
 
     def _at(self, rows: Ints) -> slice | Ints:
-        """Return these rows as an index of state arrays. All rows are a slice, which copies nothing."""
+        """Return rows, int64 [n], as an index of state arrays. All rows are a slice, which copies nothing."""
         return slice(None) if rows is self._all else rows
 
     def _mover_hand(self, rows: Ints) -> Ints:
-        """Return indices of the movers' hands in the flattened `hands`."""
+        """Return indices of the movers' hands in the flattened `hands`, int64 [n] -> int64 [n]."""
         players = self.rules.num_players
         return rows if players == 1 else rows * players + self.mover[self._at(rows)]
 
     def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
+        """Take cards from the movers' hands, int64 [n] each."""
         self.hands.reshape(-1)[self._mover_hand(rows)] ^= ONE << cards.astype(np.uint64)
 
     def _gain(self, at: slice | Ints, gains: Ints) -> None:
+        """Add gains, int64 [n, P], to scores and totals of rows `_at`."""
         self.scores[at] += gains
         self.totals[at] += gains
 
     def _end_round(self, rows: Ints) -> None:
+        """Deal the next round of rows, int64 [n], or end their games."""
         more = self.round[rows] + 1 < self.rules.num_rounds
         self.over[rows[~more]] = True
         if more.any():

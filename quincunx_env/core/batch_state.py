@@ -1,4 +1,7 @@
-"""State of many games as NumPy arrays: declaration, limits, copies, snapshots, positions."""
+"""State of many games as NumPy arrays: limits, copies, snapshots, positions.
+
+Axes: B games, n rows of them, P seats, C cells, D cards dealt, R rounds.
+"""
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +58,7 @@ def state_arrays(cls: type["BatchState[Any]"]) -> dict[str, StateArray]:
 
 
 def check_limits(name: str, array: npt.NDArray[Any], low: Any, high: Any) -> None:
-    """Check the values of an array of the state.
+    """Check the values of an array of the state, [B, ...]. The limits broadcast to it.
 
     Integers lie between ``low`` and ``high``. Words have bits of ``high`` alone. Floats are finite.
 
@@ -78,9 +81,7 @@ def _numbers(rules: Any) -> tuple[int, int]:
 
 
 class BatchState(ABC, Generic[AnyRules]):
-    """The state of ``num_games`` games, without their turns.
-
-    A new batch holds finished games.
+    """The state of ``num_games`` games, without their turns. A new batch holds finished games.
 
     Args:
         rules: options of the game, the same for all games.
@@ -94,7 +95,7 @@ class BatchState(ABC, Generic[AnyRules]):
     board: npt.NDArray[np.int8] = state_array(
         np.int8, EMPTY, lambda rules: (rules.num_cells,), lambda rules: (EMPTY, rules.num_cards - 1)
     )
-    """int8 [B, cells]: card id or `EMPTY`; there may be an extra cell that stands for every place off the grid."""
+    """int8 [B, C], or [B, C + 1] with an extra cell that stands for every place off the grid: card id or `EMPTY`."""
     hands: Words = state_array(
         np.uint64, 0, lambda rules: (rules.num_players,), lambda rules: (0, sum(1 << card for card in rules.deck))
     )
@@ -117,14 +118,16 @@ class BatchState(ABC, Generic[AnyRules]):
         lambda rules: (rules.num_rounds, rules.num_dealt),
         lambda rules: (EMPTY, rules.num_cards - 1),
     )
-    """int8 [B, R, cards dealt]: the cards of each round in the order in which they are dealt."""
+    """int8 [B, R, D]: the cards of each round in the order in which they are dealt."""
     seed: Ints = state_array(fill=-1, limits=_numbers)
     """int64 [B]: seed of the deal, -1 where the deal was handed in."""
     game: Ints = state_array(fill=-1, limits=_numbers)
     """int64 [B]: number of the game among the games of its seed, -1 where the deal was handed in. For a deal from a
     list that a vector environment plays it is the index."""
     _row_seed: Ints = state_array(fill=-1, limits=_numbers)
+    """int64 [B]: seed of the row, -1 before the first deal."""
     _row_resets: Ints = state_array(fill=-1, limits=_numbers)
+    """int64 [B]: see `quincunx_env.core.batch.BaseBatch.resets`."""
     _seat: int | None = None
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
@@ -147,7 +150,7 @@ class BatchState(ABC, Generic[AnyRules]):
         """Set tables that follow from the rules."""
 
     def _derived(self) -> dict[str, npt.NDArray[Any]]:
-        """Compute the derived arrays by name. The others are within their limits."""
+        """Compute the derived arrays, [B, ...], by name. The others are within their limits."""
         return {}
 
     @property
@@ -164,7 +167,7 @@ class BatchState(ABC, Generic[AnyRules]):
     # --- Decks -------------------------------------------------------------------------------------------------------
 
     def _shuffle(self, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
-        """Shuffle the decks of each round, int8 [n, R, cards dealt]."""
+        """Shuffle the decks of each round, from int64 [n] each: int8 [n, R, D]."""
         rules, words = self.rules, (seeds.astype(np.uint64), games.astype(np.uint64))
         rounds = [np.full(len(seeds), round, np.uint64) for round in range(rules.num_rounds)]
         decks = [shuffle(rules.deck, *words, round, self.domain)[:, : rules.num_dealt] for round in rounds]
@@ -176,7 +179,7 @@ class BatchState(ABC, Generic[AnyRules]):
         """Copy games into a new batch, with the same hidden cards.
 
         Args:
-            rows: row numbers, which may repeat, or a mask bool [B].
+            rows: row numbers [n], which may repeat, or a mask bool [B].
             k: number of copies of each, side by side.
 
         Raises:
@@ -234,7 +237,7 @@ class BatchState(ABC, Generic[AnyRules]):
         return {"version": np.array(self.VERSION), "rules": np.array(repr(self.rules))} | arrays
 
     def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Copy a state returned by `get_state` into this batch.
+        """Copy a state returned by `get_state`, arrays [B, ...], into this batch.
 
         Version, rules, shapes, dtypes and ranges are checked, but not whether play can lead to the state. Other entries
         of ``state`` are ignored.
@@ -246,7 +249,7 @@ class BatchState(ABC, Generic[AnyRules]):
         self._copy_from(self._with_state(state))
 
     def _with_state(self, state: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Return a new batch with the same rules and size in a state, checked."""
+        """Return a new batch in a state of arrays [B, ...], checked. Its rules and size are the same."""
         if not isinstance(state, Mapping):
             raise ValueError(f"a state must be the mapping that get_state() returned, got {state!r:.60}")
         own = {"version": (self.VERSION, "this package reads version"), "rules": (repr(self.rules), "this batch plays")}
@@ -320,7 +323,7 @@ class BatchState(ABC, Generic[AnyRules]):
         self._copy_from(new)
 
     def _assign(self, name: str, value: npt.ArrayLike) -> None:
-        """Set the settable part of a state array to given integers."""
+        """Set the settable part of a state array to integers, [B, ...] or [...]."""
         target, given = self._position(name), as_array(value)
         if given.dtype.kind not in "iu" or given.shape not in (target.shape, target.shape[1:]):
             raise ValueError(
@@ -332,7 +335,7 @@ class BatchState(ABC, Generic[AnyRules]):
             raise ValueError(f"{name!r} must fit into {target.dtype}, got {shortened(given)}")
 
     def _position(self, name: str) -> npt.NDArray[Any]:
-        """Return the part of a state array that `set_position` sets."""
+        """Return the part of a state array that `set_position` sets, [B, ...]."""
         array: npt.NDArray[Any] = getattr(self, name)
         return array
 
@@ -343,7 +346,10 @@ def state_entry(state: Mapping[str, Any], name: str, like: npt.NDArray[Any]) -> 
     Args:
         state: the snapshot.
         name: of the array.
-        like: an array of the same shape and dtype.
+        like: an array of the same shape, [B, ...], and dtype.
+
+    Returns:
+        The array, [B, ...].
 
     Raises:
         ValueError: if it is missing, or has another shape or dtype.

@@ -3,6 +3,8 @@
 A seeded deal is a pure function of (domain, seed, game, round), the same on every machine and in every environment.
 Each card gets a key from a counter-based hash (SplitMix64), and the cards are dealt in the order of their keys. The
 function will not change; golden tests check it.
+
+Axes: n rows, N cards of a deck.
 """
 
 from abc import ABC, abstractmethod
@@ -205,7 +207,7 @@ _CARD_BITS = np.uint64(63)
 
 
 def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Apply the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) in place."""
+    """Apply the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) in place. Words are uint64 [n] or [n, N]."""
     z ^= z >> np.uint64(30)
     z *= _MIX1
     z ^= z >> np.uint64(27)
@@ -220,15 +222,6 @@ def _state(domain: Domain, *words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uin
     for word in words:
         state = _mix(state + _GOLDEN) + word
     return _mix(state + _GOLDEN)
-
-
-def draw(
-    count: int, seeds: npt.NDArray[np.int64], games: npt.NDArray[np.int64], domain: Domain = "play"
-) -> npt.NDArray[np.int64]:
-    """Draw a number below ``count`` for each game, int64 [n]: a pure function of (domain, seed, game)."""
-    no_round = np.full(len(seeds), 2**64 - 1, np.uint64)
-    state = _state(domain, seeds.astype(np.uint64), games.astype(np.uint64), no_round)
-    return (state % np.uint64(count)).astype(np.int64)
 
 
 def shuffle(
@@ -252,7 +245,7 @@ def shuffle(
         domain: see `DOMAINS`.
 
     Returns:
-        int8 [n, cards in the deck]: card ids in the order in which they are dealt.
+        int8 [n, N]: card ids in the order in which they are dealt.
     """
     state = _state(domain, seeds, games, rounds)
     cards = np.array(deck, np.uint64)
@@ -271,6 +264,6 @@ _BLOCK = 64
 
 @lru_cache(maxsize=128)
 def _decks(deck: tuple[int, ...], seed: int, block: int, round: int, domain: Domain) -> npt.NDArray[np.int8]:
-    """Return the decks of `_BLOCK` consecutive games, int8 [games, cards in the deck]."""
+    """Return the decks of `_BLOCK` consecutive games, int8 [n, N]."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     return shuffle(deck, np.full_like(games, seed), games, np.full_like(games, round), domain)

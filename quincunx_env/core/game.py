@@ -1,4 +1,7 @@
-"""Base class of the plain Python engines. It has rounds from deals, seats in turn, totals and copies of one game."""
+"""Base class of the plain Python engines: rounds, turns, totals, copies.
+
+Axes: P seats, K cards, C cells.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -67,12 +70,12 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     Attributes:
         round: number of the round, from 0.
-        board: card id or `EMPTY` by cell; there may be an extra entry that stands for every place off the grid.
-        legal: 1 for each cell in which a card may be played.
-        hands: for each seat, by card id: 1 if held.
+        board: int8 [C], or [C + 1] with an extra entry that stands for every place off the grid: card id or `EMPTY`.
+        legal: uint8 [C], 1 for each cell in which a card may be played.
+        hands: uint8 [P, K], a bytearray for each seat: 1 if held.
         ply: cards played in this round.
-        scores: points of each seat in this round.
-        totals: points of each seat in the whole game so far, this round included.
+        scores: [P], points of each seat in this round.
+        totals: [P], points of each seat in the whole game so far, this round included.
         mover: the seat to move.
         over: whether the game has ended.
         previous_round: the end of the round before this one; None in the first round, and where it is unknown: in a
@@ -133,7 +136,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
             action: an integer of any type, NumPy's included.
 
         Returns:
-            Points gained or lost by each seat.
+            Points gained or lost by each seat, [P].
 
         Raises:
             IllegalAction: if the action is illegal or not an integer; the game is unchanged.
@@ -239,7 +242,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def penalties(self) -> list[int]:
-        """Penalty points of each hand if the round ended now."""
+        """Penalty points of each hand, [P], if the round ended now."""
         return [0] * self.rules.num_players
 
     @property

@@ -27,7 +27,7 @@ def resample(
 
     Args:
         observer: the observer that made the observation.
-        observation: of one game in progress or of k games, as pieces or vectors, with or without masks.
+        observation: pieces or vectors, of one game in progress or, [k, ...] each, of k games; with or without masks.
         rng: the only source of randomness.
         n: number of games for each observation, at least 1.
 
