@@ -4,8 +4,8 @@
 bits of one integer per game. The score of a play is looked up in the tables of `scoring`. A pile is stored as its
 prefix sets, so that drawing any number of cards is one exclusive or.
 
-Axes: B games, P seats, C cells, K cards, W words of 64 cells, R rounds. W is 1, or 2 for the 81 cells of the open
-start.
+Axes: B games, n rows of them, P seats, K cards, C cells, R rounds, A actions, W words of 64 cells. W is 1, or 2 for the
+81 cells of the open start.
 """
 
 from collections.abc import Iterable
@@ -89,6 +89,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
 
     def _begin_round(self, rows: Ints) -> None:
+        """See `BaseBatch._begin_round`: rows int64 [n]."""
         rules, tables = self.rules, self._tables
         cards = self.decks[rows, self.round[rows]]
         up, hand, players = len(rules.face_up_cells), rules.hand_size, rules.num_players
@@ -117,6 +118,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.3 The turn ------------------------------------------------------------------------------------------------
 
     def _play(self, rows: Ints, actions: Ints) -> Ints:
+        """See `BaseBatch._play`: int64 [n] each -> int64 [n, P]."""
         rules = self.rules
         gains = np.zeros((len(rows), rules.num_players), np.int64)
         if not rules.simpleton:
@@ -142,6 +144,7 @@ class Batch(BaseBatch[Rules, Game]):
         return cards, plays - cards * self.rules.num_cells
 
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
+        """See `BaseBatch._is_legal`: int64 [n] each -> bool [n]."""
         rules, at = self.rules, self._at(rows)
         cards, cells = self._card_and_cell(actions)
         # A number beyond the cards, negative ones included, shifts all bits out.
@@ -186,7 +189,7 @@ class Batch(BaseBatch[Rules, Game]):
             self._end_round(rows[full])
 
     def _lay(self, rows: Ints, at: slice | Ints, cards: Ints, cells: Ints) -> None:
-        """Put cards on the grid and update the legal cells. ``at`` is `_at` of the rows."""
+        """Put cards on the grid and update the legal cells. All are int64 [n]; ``at`` is `_at` of the rows."""
         rules, tables = self.rules, self._tables
         place = rows * (rules.num_cells + 1) + cells
         self.board.reshape(-1)[place] = cards
@@ -204,7 +207,10 @@ class Batch(BaseBatch[Rules, Game]):
         self.legal[at] = self._legal_where_touching(at)
 
     def _legal_where_touching(self, at: slice | Ints) -> Words:
-        """Return bits of the empty cells that touch a card, in the open start within the span, uint64 [n, W]."""
+        """Return bits of the empty cells that touch a card, uint64 [n, W].
+
+        In the open start they keep within the span. ``at`` is `_at` of the rows.
+        """
         legal: Words = self._touched[at] & ~self._taken[at]
         if self.rules.start == "open":
             legal &= self._tables.row_window.take(self._rows_used[at], axis=0)
@@ -212,7 +218,7 @@ class Batch(BaseBatch[Rules, Game]):
         return legal
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """End games at once; see `BaseBatch.forfeit`."""
+        """End games at once, rows [n] or a mask bool [B]; see `BaseBatch.forfeit`."""
         rows = row_numbers(rows, self.num_games)
         if self.rules.num_players == 1:
             self.lost[rows[~self.over[rows]]] = True
@@ -250,7 +256,7 @@ class Batch(BaseBatch[Rules, Game]):
         return self._value(cards, cells, rows)
 
     def _value(self, cards: Ints, cells: Ints, rows: Ints) -> tuple[Ints, Ints]:
-        """Compute `value` of int64 arrays, unchecked."""
+        """Compute `value` of int64 [n] each, unchecked."""
         points, draws = self._values.plays(self.board, rows, cards, cells).T.astype(np.int64)
         return points, draws
 
@@ -264,7 +270,7 @@ class Batch(BaseBatch[Rules, Game]):
         """Return penalty points if the round ended now, int64 [n, P].
 
         Args:
-            rows: row numbers, which may repeat, or a mask bool [B]; all rows by default.
+            rows: row numbers [n], which may repeat, or a mask bool [B]; all rows by default.
 
         Raises:
             ValueError: for invalid rows.
@@ -281,7 +287,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
     def _announce(self, rows: Ints, actions: Ints) -> Ints:
-        """Score the pending plays of these rows as announced; return the gains, int64 [n, P]."""
+        """Score the pending plays of rows as announced, int64 [n] each. Return the gains, int64 [n, P]."""
         players = self.rules.num_players
         cards, cells = self.pending[rows].T
         true, draws = self._value(cards, cells, rows)
@@ -312,9 +318,11 @@ class Batch(BaseBatch[Rules, Game]):
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
     def _no_play(self) -> Bools:
+        """Return where no card may be played, bool [B]."""
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
     def _mask(self, out: Bools | None = None) -> Bools:
+        """See `BaseBatch._mask`: bool [B, A]."""
         rules = self.rules
         if out is None:
             out = np.zeros((self.num_games, rules.num_actions), np.bool_)
@@ -363,6 +371,7 @@ class Batch(BaseBatch[Rules, Game]):
         super().set_position(**state)
 
     def _position(self, name: str) -> npt.NDArray[Any]:
+        """See `BatchState._position`: ``board`` and ``order`` are [B, C]."""
         array = super()._position(name)
         return array[:, :-1] if name in ("board", "order") else array
 
@@ -373,6 +382,7 @@ class Batch(BaseBatch[Rules, Game]):
             raise ValueError("state array 'pending' must have a card and a cell, or neither")
 
     def _derived(self) -> dict[str, npt.NDArray[Any]]:
+        """See `BatchState._derived`: [B, ...] each."""
         rules, tables, n = self.rules, self._tables, self.num_games
         dealt = self.decks[:, 0, 0] != EMPTY
         laid = (self.board[:, :-1] != EMPTY)[:, :, None]
@@ -438,7 +448,7 @@ def ratings(scores: Ints, lost: Bools) -> Ints:
 
 
 class _Tables(NamedTuple):
-    """Tables that follow from the rules. Axes: C cells, W words of cells."""
+    """Tables of `Batch`. ``side`` is the side of the grid."""
 
     penalty_units: Ints
     """[4]: 1, 2, 4 and 8 points of the penalty of a card left in hand."""
@@ -455,9 +465,13 @@ class _Tables(NamedTuple):
     first_order: npt.NDArray[np.int8]
     """[C + 1]: `Batch.order` when play begins. The following fields are from this moment, too."""
     first_legal: Words
+    """[W]: bits of the cells in which a card may be played."""
     first_taken: Words
+    """[W]: bits of the cells that hold a card."""
     first_touched: Words
+    """[W]: bits of the cells that share an edge with a card."""
     first_used: tuple[int, int]
+    """Bits of the rows and of the columns that hold a card."""
 
 
 @cache

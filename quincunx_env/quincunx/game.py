@@ -2,6 +2,8 @@
 
 `Game` is used wherever a single game is played. `quincunx_env.quincunx.batch.Batch` plays many games at once; tests
 compare the two after every action.
+
+Axes: P seats, K cards, C cells.
 """
 
 from array import array
@@ -38,8 +40,8 @@ class Game(BaseGame[Rules, Deal]):
     See `BaseGame` for inherited attributes.
 
     Attributes:
-        board: card id or `EMPTY` by cell, and one extra `EMPTY` that stands for every place off the grid.
-        order: ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none.
+        board: int8 [C + 1], card id or `EMPTY`, and one extra `EMPTY` that stands for every place off the grid.
+        order: int8 [C + 1], ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none.
         drawn: cards drawn from the pile in this round.
         pending: Simpleton: the chosen play while its points are to be announced; otherwise None.
         lost: solitaire: whether the hand ran out before the grid was full.
@@ -177,7 +179,7 @@ class Game(BaseGame[Rules, Deal]):
             cell: number of the cell, an integer of any type.
 
         Returns:
-            Points gained or lost by each seat, penalties at the end of a round included.
+            Points gained or lost by each seat, [P], penalties at the end of a round included.
 
         Raises:
             IllegalAction: if the play is illegal; the game is unchanged.
@@ -217,7 +219,7 @@ class Game(BaseGame[Rules, Deal]):
             card: the card played, already taken from the hand.
             cell: its cell.
             draws: cards earned.
-            gains: points of each seat for the play; the penalties at the end of a round are subtracted in place.
+            gains: [P], points for the play; the penalties at the end of a round are subtracted in place.
         """
         self.ply += 1
         self._lay(card, cell, self.ply)
@@ -299,7 +301,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def penalties(self) -> list[int]:
-        """Penalty points of each hand if the round ended now."""
+        """Penalty points of each hand, [P], if the round ended now."""
         return [scoring.penalty(self._held(seat)) for seat in range(self.rules.num_players)]
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
@@ -311,7 +313,7 @@ class Game(BaseGame[Rules, Deal]):
             points: an integer of any type.
 
         Returns:
-            Points gained or lost by each seat, penalties at the end of a round included.
+            Points gained or lost by each seat, [P], penalties at the end of a round included.
 
         Raises:
             IllegalAction: if no announcement is due, or it is out of range or not an integer; the game is unchanged.
@@ -352,7 +354,7 @@ class Game(BaseGame[Rules, Deal]):
             action: an integer of any type, NumPy's included.
 
         Returns:
-            Points gained or lost by each seat, penalties at the end of a round included.
+            Points gained or lost by each seat, [P], penalties at the end of a round included.
 
         Raises:
             IllegalAction: if the action is illegal or not an integer; the game is unchanged.
@@ -420,7 +422,7 @@ class Game(BaseGame[Rules, Deal]):
 
 @cache
 def _within(grid: Grid, top: int, bottom: int, left: int, right: int) -> bytes:
-    """Mark cells by whether a card there keeps the open start's span.
+    """Mark cells, [C], by whether a card there keeps the open start's span.
 
     The cards in play span these rows and columns; `OPEN_SPAN` is the most of each.
     """

@@ -3,6 +3,8 @@
 A cell is its index ``row * side + column``; text shows ``(row, column)``, from the top left. The index past the last
 cell, ``side * side``, stands for every place off the grid. Boards have one extra entry there, which is always empty:
 the edge needs no special case.
+
+Axes: C cells.
 """
 
 from functools import cache
@@ -33,12 +35,12 @@ class Grid:
         self.adjacent = tuple(
             tuple(self._at(cell, row, column) for row, column in ((-1, 0), (0, -1), (0, 1), (1, 0))) for cell in cells
         )
-        """The four cells that share an edge with each cell."""
+        """[C, 4]: the cells that share an edge with each cell."""
         self.boxes = tuple(
             tuple((self._at(cell, r, 0), self._at(cell, 0, c), self._at(cell, r, c)) for r in (-1, 1) for c in (-1, 1))
             for cell in cells
         )
-        """The other three cells of each of the `BOXES` of a cell."""
+        """[C, 4, 3]: the other cells of each of the `BOXES` of a cell."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles give the one instance of this size, which is a key of cached tables.

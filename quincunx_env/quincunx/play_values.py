@@ -10,7 +10,8 @@ An entry of a table has two int16 for each card that might be played: points and
 A power play adds ``_POWER`` to the draws. The index of an entry is a weighted sum over the cells within reach. Each
 cell contributes its weight times the number of its card or rank, 0 where there is none.
 
-Axes: B games, C cells, K cards.
+Axes: B games, n plays, m power plays among them, K cards, C cells, H slots of a hand, L lines. Q places within reach
+of a cell, T tables, V entries of a table. A leading ... stands for several cards played in one cell.
 """
 
 from array import array
@@ -53,12 +54,12 @@ class PlayValues:
         self._columns = np.flatnonzero(weights.any(axis=0))
         self._weights = weights[:, self._columns]
         self._words, self._matrix = _one_game(self._tables, weights, self._around)
-        # [neighbours]: number of the rank from 1 on, 0 for none.
+        # [42]: number of the rank from 1 on, 0 for none, by card; an empty cell comes first.
         orders = [scoring.rank_order(card, rules.ranks) for card in (EMPTY, *range(len(CARDS)))]
         self._ranks = np.array([0 if order is None else order + 1 for order in orders], np.int8)
-        # [cards, neighbours]; an index of EMPTY ends in the column before, which stands for EMPTY, too.
+        # [41, 42]; an index of EMPTY ends in the column before, which stands for EMPTY, too.
         self._power = derived_tables().power
-        # [neighbours]: suit bits.
+        # [42]: suit bits by card; an empty cell comes first.
         self._suits = np.array([0, *(card.suits for card in CARDS)], np.uint8)
         # For each line [6, C]: the cells at distance -3, -2, -1, 1, 2, 3. For each box [3, C]: its other cells.
         grid = rules.grid
@@ -102,7 +103,7 @@ class PlayValues:
         Reads whole entries of the tables, which takes a fraction of the time of `plays` with as many cards.
 
         Args:
-            board: as for `plays`.
+            board: int8 [B, C + 1], as for `plays`.
             rows: int64 [n], the game of each cell, which may repeat.
             cells: int64 [n].
         """
@@ -119,7 +120,7 @@ class PlayValues:
         return values
 
     def _entries(self, board: Boards, rows: Ints, cells: Ints) -> Ints:
-        """Return the entry of each table for cells, int64 [tables, n]. Arguments are as for `plays`."""
+        """Return the entry of each table for cells, int64 [T, n]. Arguments are as for `plays`."""
         around = self._around.take(cells, axis=1)
         around += rows * board.shape[1]
         near = board.reshape(-1).take(around)
@@ -144,13 +145,13 @@ class PlayValues:
         return self._plays_of(board, slots, slots, self.rules.num_cards, cells)
 
     def placed_plays(self, board: Boards, cards: Ints, cells: Bools) -> Values:
-        """Return points and draws of legal plays by place, int16 [B, places, C, 2].
+        """Return points and draws of legal plays by slot, int16 [B, H, C, 2].
 
         Other entries are 0. Arguments are as for `legal_plays`.
 
         Args:
             board: int8 [B, C + 1].
-            cards: int64 [B, places], the card at each place, -1 after the last one.
+            cards: int64 [B, H], the card in each slot, -1 after the last one.
             cells: bool [B, C].
         """
         held = cards.T[: int((cards != EMPTY).sum(axis=1).max(initial=0))]
@@ -162,8 +163,8 @@ class PlayValues:
 
         Args:
             board: int8 [B, C + 1].
-            slots: int64 [slots, B], cards; of each game at least one.
-            entries: int64 [slots, B], for each the number of its entry.
+            slots: int64 [H, B], cards; of each game at least one.
+            entries: int64 [H, B], for each the number of its entry.
             num_entries: number of entries.
             cells: bool [B, C], the legal cells, which are empty.
         """
@@ -186,9 +187,9 @@ class PlayValues:
         """Return points and draws of one game's legal plays, int16 [n, C, 2]. Other entries are 0.
 
         Args:
-            board: card id or `EMPTY` by cell, as `quincunx_env.quincunx.game.Game.board`.
+            board: int8 [C + 1], as `quincunx_env.quincunx.game.Game.board`.
             cards: int64 [n].
-            legal: 1 for each legal cell, as `quincunx_env.quincunx.game.Game.legal`; they are empty.
+            legal: uint8 [C], 1 for each legal cell, as `quincunx_env.quincunx.game.Game.legal`; they are empty.
         """
         laid = np.frombuffer(board, np.int8)
         near = laid + 1.0
@@ -212,9 +213,9 @@ class PlayValues:
         """Add the points of power plays to values, in place.
 
         Args:
-            values: as `plays` returns them.
-            powered: int64 [m], indices of the power plays.
-            board: as for `plays`.
+            values: int16 [..., n, 2], as `plays` returns them.
+            powered: int64 [m], indices of the power plays among them.
+            board: int8 [B, C + 1], as for `plays`.
             rows: int64 [m], the game of each.
             cards: int64 [m].
         """
@@ -225,7 +226,7 @@ class PlayValues:
         each[powered, 1] -= _POWER
 
     def _flush_points(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Return the points of lines and boxes that score a flush, int16 [..., n]."""
+        """Return the points of lines and boxes that score a flush, int16 [..., n]. See `plays`."""
         own = self._suits.take(cards + 1)
         count = np.zeros((*cards.shape[:-1], len(cells)), np.int16)
         for line in self._flush_lines:
@@ -238,13 +239,13 @@ class PlayValues:
         return scoring.FLUSH_BONUS * count
 
     def _suits_at(self, places: Ints, board: Boards, rows: Ints, cells: Ints) -> npt.NDArray[np.uint8]:
-        """Return the suits around cells, uint8 [k, n]. Row k of ``places`` [k, C] is one direction."""
+        """Return the suits at ``places`` [3 or 6, C] of cells [n], uint8 [3 or 6, n]."""
         near: Ints = board.reshape(-1).take(places[:, cells] + rows * board.shape[1])
         return self._suits.take(near + 1)
 
 
 def _power_plays(values: Values) -> Ints:
-    """Return indices of the power plays among values before `PlayValues._add_power`."""
+    """Return indices of the power plays among values [..., n, 2], int64 [m]; see `PlayValues._add_power`."""
     # Compares points and draws as one word, which needs a little-endian machine: ``values[..., 1] >= _POWER`` takes
     # more than twice the time.
     found: Ints = np.flatnonzero(values.view(np.int32).reshape(-1) >= _POWER << 16)
@@ -258,7 +259,7 @@ def play_values(rules: Rules) -> PlayValues:
 
 
 def _slots(hands: Words) -> Ints:
-    """Return the cards of each hand in slots, int64 [slots, B].
+    """Return the cards of each hand in slots, uint64 [B] -> int64 [H, B].
 
     Hands with fewer cards repeat one; empty hands have card 0.
     """
@@ -278,13 +279,13 @@ def _tables(rules: Rules) -> tuple[Ints, npt.NDArray[np.float32], list[npt.NDArr
     """Build the tables of `PlayValues`.
 
     Returns:
-        around: int64 [places, C], the cells within reach of every cell.
-        weights: float32 [tables, 2 * places], of the cards at all places, then of their ranks.
-        tables: int32 [entries, K], the two int16 of every card.
+        around: int64 [Q, C], the cells within reach of every cell.
+        weights: float32 [T, 2 * Q], of the cards at all places, then of their ranks.
+        tables: int32 [V, K] each, the two int16 of every card.
     """
     grid = rules.grid
     distances: tuple[int, ...] = scoring.DISTANCES
-    # [lines, C, distances]
+    # [L, C, 4]
     reach: Ints = np.array(
         [[grid.line(cell, line, distances) for cell in range(grid.num_cells)] for line in range(rules.num_lines)]
     )
@@ -313,9 +314,14 @@ def _one_game(
 ) -> tuple[npt.NDArray[np.int32], Floats]:
     """Return the tables of `_tables` for the plays of one game.
 
+    Args:
+        tables: int32 [V, K] each.
+        weights: float32 [T, 2 * Q].
+        around: int64 [Q, C].
+
     Returns:
         words: int32, all tables in one, row after row.
-        matrix: float64 [tables * C, C + 1 or 2 * (C + 1)]: index of the first word of each table's entry, for every
+        matrix: float64 [T * C, C + 1 or 2 * (C + 1)]: index of the first word of each table's entry, for every
             cell, from the numbers of the cards by cell and, if any table needs them, of their ranks. The place off the
             grid, which holds no card, has the number 1 there: its column is the first word of the table.
     """
@@ -355,8 +361,8 @@ def _table(
             pairs (1.4.2 to 1.4.4), by rank; ``"line"``: all of them.
 
     Returns:
-        int64 [distances], the weights of the cards, or ranks, at these places, and int32 [entries, K], the two int16 of
-        every card.
+        int64 [2 to 4], the weights of the cards, or ranks, at these places, and int32 [V, K], the two int16 of every
+        card.
     """
     orders = [scoring.rank_order(card, ranks) for card in range(len(CARDS))]
     neighbours = [orders.index(order) for order in range(len(ranks))] if part == "bonus" else list(range(num_cards))

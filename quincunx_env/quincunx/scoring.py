@@ -2,6 +2,8 @@
 
 The first half states the rules as plain functions, in the order of the text; `score` combines them and returns all
 parts of a score. The second half builds tables from these functions, in which both engines look up the total of a play.
+
+Axes: C cells, L lines, Q places within reach of a cell; 41 cards, 42 with an empty cell.
 """
 
 from bisect import bisect_right
@@ -163,7 +165,7 @@ def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[s
 
 
 def _suits_after(board: Sequence[int], cell: int, card: int) -> list[int]:
-    """Return `Card.suits` by place after a play, 0 for an empty cell."""
+    """Return `Card.suits` by place after a play, [C + 1]; 0 for an empty cell."""
     suits = [CARDS[other].suits if other != EMPTY else 0 for other in board]
     suits[cell] = CARDS[card].suits
     return suits
@@ -228,7 +230,7 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
 
     Args:
         rules: determine the lines that count, the order of ranks and whether there is a flush bonus.
-        board: card id or `EMPTY` of every cell, and one extra `EMPTY` that stands for every place off the grid.
+        board: [C + 1], card id or `EMPTY` by cell, and one extra `EMPTY` that stands for every place off the grid.
         cell: the cell of the play.
         card: id of the card played.
     """
@@ -348,12 +350,12 @@ class Tables(NamedTuple):
     """Lookup tables of both engines. See the comment above for the bit fields."""
 
     around: tuple[tuple[int, ...], ...]
-    """[cell][place]: the cells within reach, line by line, by ``DISTANCES``."""
+    """[C, Q]: the cells within reach, line by line, by ``DISTANCES``."""
     words: tuple[tuple[tuple[int, ...], ...], ...]
-    """[card][place][neighbour]: the word that a neighbour adds to the sum. Index `EMPTY` (-1) is the last and stands
-    for an empty cell."""
+    """[41, Q, 42]: the word that a neighbour adds to the sum. Index `EMPTY` (-1) is the last and stands for an empty
+    cell."""
     bonus: tuple[tuple[int, ...], ...]
-    """[line][code]: bonus of a line, with the pairs on it."""
+    """[L, 256]: bonus of a line by its code, with the pairs on it."""
     beyond: tuple[Callable[[Rules, Sequence[int], int, int], int], ...]
     """The functions of ``BEYOND`` that these rules ask for; they take the arguments of `score`."""
 

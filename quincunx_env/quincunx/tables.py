@@ -18,17 +18,17 @@ from quincunx_env.quincunx.cards import CARDS
 class DerivedTables(NamedTuple):
     """Tables by card.
 
-    Axes: K = 41 cards, whichever are in the deck; an axis of K + 1 ends with an empty cell (index `EMPTY`, -1).
+    Axes: all 41 cards, whichever are in the deck; an axis of 42 ends with an empty cell (index `EMPTY`, -1).
     """
 
     penalty: npt.NDArray[np.int64]
-    """[K]: points that a card left in hand costs at the end of a round (1.5)."""
+    """int64 [41]: points that a card left in hand costs at the end of a round (1.5)."""
     points: npt.NDArray[np.int16]
-    """[K, K + 1]: basic points (1.4.1) and pair (1.4.4) of a card beside another; 0 beside an empty cell."""
+    """int16 [41, 42]: basic points (1.4.1) and pair (1.4.4) of a card beside another; 0 beside an empty cell."""
     draws: npt.NDArray[np.int16]
-    """[K, K + 1]: cards that a card beside another draws (1.4.1), 0 or 1."""
+    """int16 [41, 42]: cards that a card beside another draws (1.4.1), 0 or 1."""
     power: npt.NDArray[np.int16]
-    """[K, K + 1]: points that the second card, in the grid, adds to a power play in the suits of the first (1.4.5)."""
+    """int16 [41, 42]: points that the second card, in the grid, adds to a power play in suits of the first (1.4.5)."""
 
 
 @cache
