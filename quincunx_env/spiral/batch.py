@@ -4,6 +4,9 @@
 of the two lines of a play are packed into one word. It has three entries for each cell. A decimal digit encodes the
 distance between its rank and the rank of the card played. A bit is set if the suit is the same. A digit in base 11 is
 its value in a fifteen. Tables built from the functions of `scoring` give the points.
+
+Axes: B games, n rows of them, 2 seats, K cards, C cells, A actions. Four cells of a line have 10,000 codes of ranks,
+and 14,641 of values.
 """
 
 from functools import cache
@@ -44,6 +47,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.1 Set-up --------------------------------------------------------------------------------------------------
 
     def _begin_round(self, rows: Ints) -> None:
+        """See `BaseBatch._begin_round`: rows int64 [n]."""
         cards = self.decks[rows, self.round[rows]]
         board = np.full((len(rows), NUM_CELLS), EMPTY, np.int8)
         board[:, SPIRAL[0]] = cards[:, 0]
@@ -57,12 +61,14 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.2 Play ----------------------------------------------------------------------------------------------------
 
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
+        """See `BaseBatch._is_legal`: int64 [n] each -> bool [n]."""
         # A number beyond the cards, negative ones included, shifts all bits out.
         held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> actions.astype(np.uint64) & ONE
         legal: Bools = held != 0
         return legal
 
     def _play(self, rows: Ints, actions: Ints) -> Ints:
+        """See `BaseBatch._play`: int64 [n] each -> int64 [n, 2]."""
         at, each = self._at(rows), np.arange(len(rows))
         gains = np.zeros((len(rows), 2), np.int64)
         if self.rules.scoring == "play":
@@ -81,6 +87,7 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     def _legal_hands(self) -> Words:
+        """See `BaseBatch._legal_hands`: uint64 [B]."""
         return np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
 
     @property
@@ -89,6 +96,7 @@ class Batch(BaseBatch[Rules, Game]):
         return ~self.over[:, None]
 
     def _mask(self, out: Bools | None = None) -> Bools:
+        """See `BaseBatch._mask`: bool [B, A]."""
         mask = unpack(self._legal_hands()[:, None], len(CARDS)).view(np.bool_)
         if out is None:
             return mask
@@ -118,7 +126,7 @@ class Batch(BaseBatch[Rules, Game]):
         return self._value(cards, rows)
 
     def _value(self, cards: Ints, rows: Ints) -> Ints:
-        """Compute `value` of int64 arrays, unchecked."""
+        """Compute `value` of int64 [n] each, unchecked."""
         tables = self._tables
         codes, flushes, values = self._lines(rows, tables.spiral.take(self.ply[rows] + 1), cards)
         points = tables.kinds.take(codes) + tables.runs.take(codes) + flushes
@@ -149,7 +157,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
     def _final_scores(self, rows: Ints) -> Ints:
-        """Return each seat's points for full squares, int64 [n, 2]."""
+        """Return each seat's points for full squares, rows int64 [n] -> int64 [n, 2]."""
         n, tables = len(rows), self._tables
         each = np.repeat(rows, NUM_CELLS)
         cells = np.tile(np.arange(NUM_CELLS), n)
@@ -218,17 +226,18 @@ class Batch(BaseBatch[Rules, Game]):
 class _Tables(NamedTuple):
     """Tables of the rules.
 
-    Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours (`EMPTY` first).
+    An axis of 2 is the row, then the column of a cell, one of 8 their other cells. An axis of K + 1 begins with
+    `EMPTY`.
     """
 
     spiral: Ints
     """[25]: cell by ply."""
     place: Ints
-    """[2, cells]: index of a cell in its lines."""
+    """[2, C]: index of a cell in its lines."""
     around: Ints
-    """[8, cells]: the other cells of its lines."""
+    """[8, C]: the other cells of its lines."""
     words: npt.NDArray[np.uint64]
-    """[cards, 8, neighbours], flat: contribution of a neighbour to the word."""
+    """[K, 8, K + 1], flat: contribution of a neighbour to the word."""
     word_offsets: Ints
     """[8]: index of card 0 among the neighbours of a place, in a card's part of ``words``."""
     shifts: npt.NDArray[np.uint64]
@@ -236,17 +245,17 @@ class _Tables(NamedTuple):
     masks: npt.NDArray[np.uint64]
     """[3, 1, 1]: the bits of each."""
     kinds: Ints
-    """[codes]: points for kinds."""
+    """[10000]: points for kinds."""
     kind_share: Ints
-    """[codes]: the share of each card in these points."""
+    """[10000]: the share of each card in these points."""
     runs: Ints
-    """[codes]: points for runs."""
+    """[10000]: points for runs."""
     flush: Ints
-    """[place in the line, same suits], flat: points for a flush."""
+    """[5, 16], flat: points for a flush, by place in the line and set of the other cards of the same suit."""
     values: Ints
-    """[cards]: value in a fifteen."""
+    """[K]: value in a fifteen."""
     fifteens: Ints
-    """[codes of the other values, value], flat: points for the fifteens that a card of this value belongs to."""
+    """[14641, 11], flat: points for the fifteens that a card of a value, 0 to 10, belongs to."""
     sets: npt.NDArray[np.int64]
     """[5, 32]: 1 for the members of each set of the cells of a line."""
 
@@ -311,7 +320,7 @@ def _line_scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _fifteens() -> Ints:
-    """Build `_Tables.fifteens`.
+    """Build `_Tables.fifteens`, int64 [14641 * 11].
 
     It scores each set of the four other cards, without an empty cell, that lacks just the value.
     """

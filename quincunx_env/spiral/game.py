@@ -1,6 +1,8 @@
 """One spiral game in plain Python, in the order of the rules (RULES.md Part 2).
 
 `quincunx_env.spiral.batch.Batch` plays many games at once; tests compare the two after every action.
+
+Axes: C cells.
 """
 
 from array import array
@@ -92,7 +94,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def order(self) -> list[int]:
-        """Ply on which the card of a cell was played: 0 for the starter, -1 where there is none."""
+        """Ply on which the card of a cell was played, [C]. 0 for the starter, -1 where there is none."""
         order = [-1] * NUM_CELLS
         for ply, cell in enumerate(SPIRAL[: self.ply + 1]):
             order[cell] = ply
@@ -113,7 +115,7 @@ class Game(BaseGame[Rules, Deal]):
             action: id of the card, an integer of any type, NumPy's included.
 
         Returns:
-            Points gained by each seat.
+            Points gained by each seat, [2].
 
         Raises:
             IllegalAction: if the play is illegal or not an integer; the game is unchanged.
@@ -169,7 +171,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
     def _final_scores(self) -> list[int]:
-        """Return each seat's points for the full square: columns for the dealer, rows for the non-dealer."""
+        """Return points of both seats for the full square, [2]. The dealer scores the columns, the other seat rows."""
         lines = [COLUMNS if seat == self.dealer else ROWS for seat in range(2)]
         return [
             sum(

@@ -22,7 +22,7 @@ POINTS_LIMIT = 4_000
 """Upper bound of the points of a seat: 12 plays in each of four deals, two lines each."""
 
 Line = Sequence[int]
-"""Five cells of a row or column: card ids, `EMPTY` where the card lies face down."""
+"""[5]: the cells of a row or column, card ids, `EMPTY` where the card lies face down."""
 
 
 # --- 2.3 Scoring as you go -------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
     """Score a card played into a cell: its row and its column.
 
     Args:
-        board: card id or `EMPTY` by cell, before the play.
+        board: [25], card id or `EMPTY` by cell, before the play.
         cell: the cell of the play.
         card: id of the card played.
         with_fifteens: whether fifteens score.
