@@ -2,6 +2,8 @@
 
 `scoring` holds the rules and the packed tables of the engines in plain Python. The batch engine and the agents
 share the tables built from it here.
+
+Axes: all 41 cards, whichever are in the deck; an axis of 42 ends with an empty cell (index `EMPTY`, -1).
 """
 
 from functools import cache
@@ -16,10 +18,7 @@ from quincunx_env.quincunx.cards import CARDS
 
 
 class DerivedTables(NamedTuple):
-    """Tables by card.
-
-    Axes: all 41 cards, whichever are in the deck; an axis of 42 ends with an empty cell (index `EMPTY`, -1).
-    """
+    """Tables by card."""
 
     penalty: npt.NDArray[np.int64]
     """int64 [41]: points that a card left in hand costs at the end of a round (1.5)."""
