@@ -3,6 +3,9 @@
 An afterstate is the position right after an action, before anything random or any reply follows (Sutton & Barto,
 Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly, except for the cards still to be drawn and
 other players' cards. An action gives the acting seat no information about these.
+
+Axes: n positions, m actions, j afterstates of a chunk, A actions of the game. A set has e elements, at most E, of F
+features each. The context has G features.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +43,7 @@ class Feature(NamedTuple, Generic[Inputs]):
     scale: float
     """Divisor that brings usual values to the order of 1."""
     compute: Callable[[Inputs], npt.NDArray[Any] | bool]
-    """Maps the inputs of a game to one array, or for several features to an array with an axis of them. The array may
+    """Maps the inputs of a game to an array [...], or for several features to [..., size] or [size, ...]. The array may
     have fewer axes where values are the same everywhere."""
     meaning: str
     size: int = 1
@@ -53,10 +56,9 @@ def num_features(features: Sequence[Feature[Any]]) -> int:
 
 
 def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Floats, axis: int = -1) -> None:
-    """Compute features into ``out``, float32.
+    """Compute features into ``out``, float32 [..., F] or, with ``axis`` 0, [F, ...].
 
-    It has `num_features` entries along ``axis``, the first or the last. A `Feature` that computes several has this
-    axis, too.
+    F is their `num_features`. A `Feature` that computes several has this axis, too.
     """
     start = 0
     for feature in features:
@@ -140,7 +142,7 @@ CHUNK_SIZE = 512
 
 
 def in_chunks(actions: Ints) -> Iterator[Ints]:
-    """Split indices of actions into parts whose features are computed together."""
+    """Split indices of actions, int64 [m], into chunks [j] whose features are computed together."""
     return (actions[start : start + CHUNK_SIZE] for start in range(0, len(actions), CHUNK_SIZE))
 
 
@@ -163,5 +165,8 @@ class FeatureModule(Protocol):
         ...
 
     def shortlist(self, rules: Any, observation: Pieces, mask: Bools, count: int) -> Bools:
-        """Return the heuristic's ``count`` best legal actions, bool [n, A]. Equals of the last count; 0 means all."""
+        """Return the heuristic's ``count`` best legal actions, bool [n, A]. Equals of the last count; 0 means all.
+
+        Other arguments are as for `afterstates_of`.
+        """
         ...

@@ -4,7 +4,7 @@ Most cells are the same in all afterstates of a position, and are computed once.
 `quincunx_env.quincunx.play_values`; all options of the rules are supported. `open_cells` finds the cells where a card
 may come.
 
-Axes: p positions, j afterstates, e cells of an afterstate, w different cells, C cells of the grid, K cards.
+Axes: p positions, j afterstates, e cells of an afterstate, w different cells, K cards, C cells of the grid.
 """
 
 from functools import cache
@@ -126,7 +126,10 @@ def cell_values(
 
 
 def open_cells(rules: Rules, board: Boards) -> tuple[Bools, Bools]:
-    """Mark cells where a card may still, or next, come: bool [j, C + 1] each. With contact the two are the same."""
+    """Mark cells where a card may still, or next, come, bool [j, C + 1] each.
+
+    From corners the two are the same, also with contact.
+    """
     empty = board == EMPTY
     empty[:, -1] = False
     if rules.start == "corners":

@@ -9,6 +9,9 @@ All options of the rules are supported. A match is played round by round. Announ
 here.
 
 Scales are not tuned: they bring usual values to the order of 1.
+
+Axes: n positions, p of them in a chunk, j afterstates, K cards, C cells of the grid, H slots of the hand, A actions.
+An afterstate has e cells. All afterstates of a chunk have w different cells. An element of a set has F features.
 """
 
 from functools import cache
@@ -70,7 +73,7 @@ MOST_CARDS = 39
 
 
 class _Tables(NamedTuple):
-    """Tables of the rules. Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last)."""
+    """Tables of the rules. An axis of K + 1 ends with `EMPTY` (-1)."""
 
     suits: Floats
     """[K, 6]."""
@@ -83,7 +86,7 @@ class _Tables(NamedTuple):
     penalty: Floats
     """[K]."""
     joined: Ints
-    """[2, pairs]: cells that share an edge."""
+    """[2, 2 * side * (side - 1)]: cells that share an edge."""
     pair_gains: Floats
     """[K, K]: basic points and pair of two adjacent cards, negative ones 0."""
     pair_draws: Floats
@@ -91,7 +94,7 @@ class _Tables(NamedTuple):
     players: Bools
     """[SEATS - 1]: whether there are 2, 3 or 4 players."""
     options: Ints
-    """[options]: numbers of the values of `variants.OPTIONS`."""
+    """[4 + FURTHER]: numbers of the values of `variants.OPTIONS`."""
 
 
 @cache
@@ -114,7 +117,7 @@ def _tables(rules: Rules) -> _Tables:
 
 
 class _CellInputs(NamedTuple):
-    """Scores of all cards in a cell. Axes: w cells of positions or of afterstates, K cards."""
+    """Scores of all cards in a cell."""
 
     points: Floats
     """[w, K]."""
@@ -137,8 +140,8 @@ class _CellInputs(NamedTuple):
 class _OwnScores(NamedTuple):
     """Scores of the cards of the hand.
 
-    Axes: H slots, e cells, j afterstates. The cards are in slots, so that not every card is computed. Afterstates are
-    the last axis: it is the longest, and NumPy is fastest along it.
+    The cards are in slots, so that not every card is computed. Afterstates are the last axis: it is the longest, and
+    NumPy is fastest along it.
     """
 
     slots: Ints
@@ -160,10 +163,7 @@ class _OwnScores(NamedTuple):
 
 
 class _ContextInputs(NamedTuple):
-    """Description of the position as a whole.
-
-    Axes: j afterstates, K cards, H slots of the hand. Values are points + `DRAW_POINTS` for each draw.
-    """
+    """Description of the position as a whole. Values are points + `DRAW_POINTS` for each draw."""
 
     rules: Rules
     tables: _Tables
@@ -373,7 +373,7 @@ def _mean(values: Floats, share: Floats) -> Floats:
 
 
 class _CardInputs(NamedTuple):
-    """Scores of a card of the hand. Axes: H slots of the hand, j afterstates."""
+    """Scores of a card of the hand."""
 
     filled: Bools
     """[H, j]: which slots hold a card."""
@@ -468,7 +468,7 @@ def afterstates_of(rules: Rules, observation: Pieces, mask: Bools) -> Afterstate
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """Return the heuristic's ``count`` best actions. Implements `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the heuristic's best actions, bool [n, A]; see `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     found = heuristic.action_features(rules, observation, mask)
@@ -479,7 +479,7 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
 
 
 class _Plays(NamedTuple):
-    """Actions whose afterstates are described. Axes: j actions, K cards."""
+    """Actions whose afterstates are described."""
 
     position: Ints
     """[j]: the position before, ascending."""
@@ -500,7 +500,7 @@ class _Plays(NamedTuple):
 
 
 class _Described(NamedTuple):
-    """Afterstates whose features are computed. Axes: p positions, j afterstates, K cards."""
+    """Afterstates whose features are computed."""
 
     rules: Rules
     tables: _Tables

@@ -3,6 +3,9 @@
 `FEATURES` describe an action: the cards it draws, the values it opens for hand and unseen cards in adjacent cells, the
 opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each number of players
 and start. All options of the rules are supported.
+
+Axes: n positions, m actions, K cards, C cells, H slots of the hand, L lines, A actions of the game. Tables have all 41
+cards; an axis of 42 ends with `EMPTY` (-1).
 """
 
 from dataclasses import replace
@@ -123,24 +126,24 @@ class ActionFeatures(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """Axes: K cards, a card id or `EMPTY` (-1, the last)."""
+    """Tables of the rules."""
 
     rank: Ints
-    """[K]: index into `RANKS`."""
+    """[41]: index into `RANKS`."""
     points: Floats
-    """[K, K]: basic points and pair of two adjacent cards."""
+    """[41, 41]: basic points and pair of two adjacent cards."""
     neighbor: Floats
-    """[K, K]: the same + `OPENED_DRAW_VALUE` for each of their draws."""
+    """[41, 41]: the same + `OPENED_DRAW_VALUE` for each of their draws."""
     partner: Ints
-    """[K]: the card that makes a power play with this one, -2 if none does."""
+    """[41]: the card that makes a power play with this one, -2 if none does."""
     power: Floats
-    """[K, K + 1]: points that a card in the grid adds to a power play of the first."""
+    """[41, 42]: points that a card in the grid adds to a power play of the first."""
     penalty: Floats
-    """[K]."""
+    """[41]."""
     complete: Ints
-    """[K, K + 1, pattern]: index into `RANKS` of the rank that completes a three or a straight; len(RANKS) for none."""
+    """[41, 42, 6]: index into `RANKS` of the rank that completes a three or a straight; len(RANKS) for none."""
     bonus: Floats
-    """[K, K + 1, pattern]: the bonus for that."""
+    """[41, 42, 6]: the bonus for that; the last axis are `PATTERNS`."""
 
 
 PATTERNS = ((1, -1), (1, 2), (2, 1), (-1, 1), (-1, -2), (-2, -1))
@@ -180,14 +183,14 @@ def _tables(rules: Rules) -> _Tables:
 
 
 class _Geometry(NamedTuple):
-    """Axes: C cells and the one that stands for off the grid."""
+    """Cells of the grid; C stands for every place off it."""
 
     adjacent: Ints
     """[C, 4]."""
     second: Ints
-    """[C, lines x patterns]: the cell of the second card."""
+    """[C, L * 6]: the cell of the second card, by line and pattern."""
     gap: Ints
-    """[C, lines x patterns]: the cell of the third."""
+    """[C, L * 6]: the cell of the third."""
 
 
 @cache
@@ -278,7 +281,10 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
 
 
 def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
-    """Return 1 for each unseen card, float32 [n, K], and their number, [n]. The number is at least 1."""
+    """Return 1 for each unseen card, float32 [n, K], and their number, float32 [n]. The number is at least 1.
+
+    The board is int8 [n, C + 1], the hand bool [n, K].
+    """
     unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
     unseen[:, rules.deck] = 1
     np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
@@ -287,7 +293,7 @@ def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tupl
 
 
 def best_other(values: Floats, axis: int) -> Floats:
-    """Return the largest of the other entries along an axis. It is at least `VALUE_FLOOR`."""
+    """Return the largest of the other entries along an axis, float32 [...] -> [...]. It is at least `VALUE_FLOOR`."""
     if values.shape[axis] == 1:
         return np.full_like(values, VALUE_FLOOR)
     at = np.expand_dims(values.argmax(axis=axis), axis)
@@ -300,7 +306,15 @@ def best_other(values: Floats, axis: int) -> Floats:
 
 
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
-    """Average the unseen cards' points in each legal cell, float32 [n, C]. Negative points count 0."""
+    """Average the unseen cards' points in each legal cell, float32 [n, C]. Negative points count 0.
+
+    Args:
+        rules: of the game.
+        board: int8 [n, C + 1].
+        cells: bool [n, C], the legal cells.
+        unseen: float32 [n, K], see `unseen_cards`.
+        hidden: float32 [n], their number.
+    """
     rows, places = np.nonzero(cells)
     points = play_values(rules).all_plays(board, rows, places)[..., 0]
     gains = np.maximum(points, 0) * unseen.astype(np.int16).take(rows, axis=0)
@@ -327,13 +341,13 @@ def _opened_value(
     Args:
         tables: of the rules.
         board: int8 [n, C + 1].
-        values: of the cards in the slots of each hand, [n, H, C + 1].
-        slots: the cards, [n, H].
-        own_slot: slot of the card played, [m].
-        rows: position of each play, [m].
-        cards: the card played, [m].
-        around: adjacent cells as indices into all boards, [4, m].
-        free: whether they are empty, [4, m].
+        values: float32 [n, H, C + 1], of the cards in the slots of each hand.
+        slots: int64 [n, H], the cards.
+        own_slot: int64 [m], slot of the card played.
+        rows: int64 [m], position of each play.
+        cards: int64 [m], the card played.
+        around: int64 [4, m], adjacent cells as indices into all boards.
+        free: bool [4, m], whether they are empty.
     """
     other = slots.T.take(rows, axis=1)
     gain = tables.neighbor.take(other + cards * tables.neighbor.shape[1])
@@ -360,7 +374,19 @@ def _set_up(
     cards: Ints,
     cells: Ints,
 ) -> tuple[Floats, Floats]:
-    """Return ``setups`` and ``setups_unseen``, float32 [m] each. They are bonuses that a third card can complete."""
+    """Return ``setups`` and ``setups_unseen``, float32 [m] each. They are bonuses that a third card can complete.
+
+    Args:
+        tables: of the rules.
+        geometry: of the rules.
+        board: int8 [n, C + 1].
+        empty: bool [n, C + 1].
+        hand: bool [n, K].
+        unseen: float32 [n, K], see `unseen_cards`.
+        rows: int64 [m], position of each play.
+        cards: int64 [m].
+        cells: int64 [m].
+    """
     num_cards, num_cells = hand.shape[1], len(geometry.second)
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
     in_hand, not_seen = hand @ is_rank, unseen @ is_rank / np.maximum(unseen.sum(axis=1), 1)[:, None]
@@ -386,7 +412,10 @@ def _set_up(
 
 
 def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
-    """Return ``setups`` and ``setups_unseen`` of plays of the seats to move, float32 [m] each."""
+    """Return ``setups`` and ``setups_unseen`` of plays, int64 [m] each -> float32 [m] each.
+
+    The plays are of the seats to move.
+    """
     rules = games.rules
     held = games.hands[np.arange(games.num_games), games.mover]
     hand = unpack(held[:, None], rules.num_cards).view(np.bool_)
@@ -406,8 +435,8 @@ def weights_for(rules: Rules) -> Floats:
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
     """Return values of all actions in points, float32 [n, A], under any rules.
 
-    Illegal actions and announcements have -inf. The observation is pieces [n, ...] with the preview, the mask bool [n,
-    A].
+    Illegal actions and announcements have -inf. The observation is pieces [n, ...] with the preview, the mask bool
+    [n, A].
     """
     found = action_features(rules, observation, mask)
     table = np.full(mask.shape, -np.inf, np.float32)

@@ -2,6 +2,8 @@
 
 Of the other hands only their sizes are known. Each is equivalent to one dealt from the unseen cards. The expected
 points of its best card, in a cell or anywhere, therefore follow from the points of all unseen cards there.
+
+Axes: n cells or positions, p positions, K cards.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,10 @@ MOST_UNSEEN = 40
 
 @cache
 def _odds() -> Floats:
-    """Return the odds that a hand's best card is the first, second, ... of u cards when h are dealt, [u, h, K]."""
+    """Return the odds of a hand's best card, float32 [41, 41, 41].
+
+    Entry [u, h, k]: u cards in order, h of them dealt, number k is the best of these.
+    """
     unseen, held, worse = np.ogrid[: MOST_UNSEEN + 1, : MOST_UNSEEN + 1, : MOST_UNSEEN + 2]
     log = np.array([lgamma(number + 1) for number in range(MOST_UNSEEN + 1)])
     possible = (unseen >= held + worse) & (unseen >= held)
@@ -44,8 +49,8 @@ def expected_best(points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[F
 
     Args:
         points: int16 [n, K], of each card.
-        unseen: [n, K], the cards from which the hands were dealt.
-        odds: of each hand [n, K], see `_odds`.
+        unseen: bool [n, K], the cards from which the hands were dealt.
+        odds: float32 [n, K] of each hand, see `_odds`.
     """
     if not odds:
         return [np.zeros((len(points), len(STEPS)), dtype=np.float32)]
@@ -59,7 +64,7 @@ def best_card_odds(unseen: Bools, others: Floats, rules: Rules) -> list[Floats]:
 
     Args:
         unseen: bool [p, K], the cards in the pile and the other hands.
-        others: [p, SEATS - 1], cards in the other hands, from the next seat on.
+        others: float32 [p, SEATS - 1], cards in the other hands, from the next seat on.
         rules: of the game.
 
     Returns:

@@ -4,7 +4,7 @@ The rollout policy approximates `quincunx_agents.quincunx.heuristic` with its we
 longest. ``threat`` and ``opened_value`` are left out, set-ups are computed for the best few actions alone. An action
 costs a tenth of a microsecond. The policy may use all cards of a game: search calls it in determinized games.
 
-Axes: n games, H slots of the hand to move, E slots of the legal cells.
+Axes: n games, K cards, C cells, H slots of the hand to move, e slots of the legal cells, A actions.
 """
 
 from functools import cache
@@ -39,11 +39,11 @@ class ImmediateScores(NamedTuple):
     cards: Ints
     """int64 [n, H]: the cards of the hand in the first slots, 0 in the others."""
     cells: Ints
-    """int64 [n, E]: the legal cells in the first slots."""
+    """int64 [n, e]: the legal cells in the first slots."""
     points: Floats
-    """float32 [n, H, E]: points, `ILLEGAL` in slots without a card or a cell."""
+    """float32 [n, H, e]: points, `ILLEGAL` in slots without a card or a cell."""
     draws: Floats
-    """float32 [n, H, E]: cards drawn, no more than the pile holds."""
+    """float32 [n, H, e]: cards drawn, no more than the pile holds."""
     left: int
     """Plays still to come after this one, of all seats."""
 
@@ -70,7 +70,11 @@ def immediate_scores(batch: Batch) -> ImmediateScores:
 
 
 def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
-    """Convert sets [n, m] to lists in slots. Return sizes [n], members [n, most], row and slot of each member."""
+    """Convert sets, bool [n, K or C], to lists in slots.
+
+    Returns:
+        int64 [n], their sizes; int64 [n, H or e], their members; int64 each, row and slot of each member.
+    """
     count = members.sum(axis=1)
     rows, found = members.nonzero()
     slots = np.arange(len(rows)) - (count.cumsum() - count)[rows]
@@ -83,7 +87,7 @@ def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
 
 
 def step(games: Batch, actions: Ints) -> None:
-    """Play a card into a cell in each game. With Simpleton the true points are announced."""
+    """Play a card into a cell in each game, actions int64 [n]. With Simpleton the true points are announced."""
     rules = games.rules
     points = actions
     if rules.simpleton:
@@ -135,7 +139,7 @@ def candidate_actions(games: Batch, count: int) -> Bools:
 
 
 def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str, np.float32]) -> Floats:
-    """Return values of all actions without their set-ups, float32 [n, H, E]."""
+    """Return values of all actions without their set-ups, float32 [n, H, e]."""
     tables = _tables(games.rules)
     at_once = scores.points + np.float32(DRAW_VALUE[games.rules.num_players == 1]) * scores.draws
     values = scores.points + weights["draws"] * scores.draws

@@ -2,6 +2,8 @@
 
 Value networks read the number of ways in which hand and unseen cards can make such threes of a kind or straights
 (RULES.md 1.4.2, 1.4.3).
+
+Axes: j afterstates, K cards, C cells, X threes in line.
 """
 
 from functools import cache
@@ -20,31 +22,33 @@ NO_ORDER = 15
 
 
 class OpenThrees(NamedTuple):
-    """Ways to complete threes in line with one card, float32 [j].
-
-    The other two cells are empty. The fields differ by the origin of the two missing cards: both from the hand, one
-    from the hand and one unseen, both unseen.
-    """
+    """Ways to complete threes in line with one card. The other two cells are empty."""
 
     kind_hand: Floats
+    """float32 [j]: threes of a kind, both missing cards from the hand."""
     kind_mixed: Floats
+    """float32 [j]: one from the hand and one unseen."""
     kind_unseen: Floats
+    """float32 [j]: both unseen."""
     straight_hand: Floats
+    """float32 [j]: straights, both missing cards from the hand."""
     straight_mixed: Floats
+    """float32 [j]: one from the hand and one unseen."""
     straight_unseen: Floats
+    """float32 [j]: both unseen."""
     empty: Ints
-    """Threes in line without a card."""
+    """int64 [j]: threes in line without a card."""
 
 
 class _Tables(NamedTuple):
-    """Axes: K cards."""
+    """Tables of the rules."""
 
     orders: Ints
     """[K]: place of the rank in `Rules.ranks`; `NO_ORDER` for the Excuse."""
     by_order: Floats
     """[K, NO_ORDER + 3]: the same one-hot."""
     windows: Ints
-    """[3, windows]: the cells of all threes in line."""
+    """[3, X]: the cells of all threes in line."""
     others_from: Ints
     """[2, 3]: by the place of a card in a three, how far from it the two other places are."""
 
@@ -76,8 +80,8 @@ def open_threes(
         rules: of the game.
         board: int8 [j, C + 1].
         open_cells: bool [j, C + 1], the empty cells where a card may still come.
-        hand: [j, K], 1 for each card kept.
-        unseen: [j, K], 1 for each card in the pile or another hand.
+        hand: float32 [j, K], 1 for each card kept.
+        unseen: float32 [j, K], 1 for each card in the pile or another hand.
     """
     tables, j = _tables(rules), len(board)
     windows = tables.windows.reshape(-1)

@@ -11,6 +11,9 @@ The cells of the spiral are taken in a known order, by the two seats in turn.
 as they are in the afterstate, as if each card came next.
 
 Scales are not tuned: they bring usual values to the order of 1.
+
+Axes: n positions, m actions, K cards, H slots of the hand, U multisets of ranks in a line. A seat's hand holds up to 13
+cards, of 13 ranks and 4 suits.
 """
 
 from functools import cache
@@ -83,7 +86,10 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 @cache
 def _missed() -> Floats:
-    """Return the chance that ``held`` cards of the opponent are none of ``cards`` cards, [held, cards]."""
+    """Return the chance that the opponent holds none of some cards, float32 [14, 53].
+
+    The axes are the size of its hand, and the number of these cards.
+    """
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
@@ -99,7 +105,7 @@ class _Inputs(NamedTuple):
     there: Bools
     """[NEXT_CELLS, m]: False after the last cell of the spiral."""
     own: Bytes
-    """[slots, NEXT_CELLS, m]: values of the cards kept; less than any in empty slots."""
+    """[H, NEXT_CELLS, m]: values of the cards kept; less than any in empty slots."""
     in_turn: Bytes
     """[NEXT_CELLS, m]: values of the cards kept if each own cell takes the best card that earlier ones left."""
     reached: Floats
@@ -109,9 +115,9 @@ class _Inputs(NamedTuple):
     average: npt.NDArray[np.floating]
     """[NEXT_CELLS, m]: mean value of the unseen cards."""
     flushes: Bytes
-    """[suits, NEXT_CELLS, m]: value in flushes by suit."""
+    """[4, NEXT_CELLS, m]: value in flushes by suit."""
     ranks: Bytes
-    """[ranks, NEXT_CELLS, m]: value in kinds, runs and fifteens by rank."""
+    """[13, NEXT_CELLS, m]: value in kinds, runs and fifteens by rank."""
     lines: LineTables
     rank_codes: Ints
     """[2, NEXT_CELLS, m]: multiset of the ranks in the first and the second line."""
@@ -119,17 +125,17 @@ class _Inputs(NamedTuple):
     """[2, NEXT_CELLS, m]: suits in these lines."""
     # Of the cards kept, in slots.
     filled: Bools
-    """[slots, m]: which slots hold a card; there are as many slots as any afterstate needs."""
+    """[H, m]: which slots hold a card; there are as many slots as any afterstate needs."""
     rank: Ints
-    """[slots, m]."""
+    """[H, m]."""
     suit: Ints
-    """[slots, m]."""
+    """[H, m]."""
     of_rank: Bytes
-    """[ranks, m]: number of cards kept."""
+    """[13, m]: number of cards kept."""
     of_suit: Bytes
-    """[suits, m]."""
+    """[4, m]."""
     unseen_of_rank: Bytes
-    """[ranks, m]: number of unseen cards."""
+    """[13, m]: number of unseen cards."""
     # Of the position.
     ply: Ints
     """[m]: cards played, the action's included."""
@@ -216,7 +222,7 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("middle", 6, lambda s: np.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
     Feature("value", 10, lambda s: np.minimum(s.rank + 1, 10), "value in a fifteen"),
 )
-"""Features of the cards kept, [slots, m] each."""
+"""Features of the cards kept, [H, m] each."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("ply", 1, lambda s: one_hot(s.ply, 1, PLAYS + 1).T, "cards played, one-hot", PLAYS),
@@ -267,7 +273,7 @@ def afterstates_of(rules: Rules, observation: Pieces, mask: Bools) -> Afterstate
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """Return the ``count`` cards that the heuristic prefers. Implements `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the heuristic's best cards, bool [n, 52]. Implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     return ties.highest(action_values(rules, observation, mask), count) & mask
@@ -372,9 +378,9 @@ class _Lines(NamedTuple):
 
     tables: LineTables
     rank_codes: Ints
-    """[lines]: multisets of the ranks."""
+    """[n * NUM_LINES + 2 * m]: multisets of the ranks."""
     suit_codes: Ints
-    """[lines]: suits."""
+    """[n * NUM_LINES + 2 * m]: suits."""
     places: Ints
     """[2, NEXT_CELLS, m]: place of each of the next cells in its two lines."""
     next_ranks: Ints
@@ -419,7 +425,7 @@ def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules) 
 def _values(lines: _Lines, at_end: bool) -> tuple[Bytes, Bytes, Bytes]:
     """Return values of all cards in the next cells, [K, NEXT_CELLS, m], and their parts by rank and in flushes.
 
-    The parts are [ranks, NEXT_CELLS, m] and [suits, NEXT_CELLS, m].
+    Also return their parts by rank, [13, NEXT_CELLS, m], and in flushes, [4, NEXT_CELLS, m].
     """
     by_suit = lines.tables.by_suit.reshape(len(SUITS), -1)
     ranks, flushes = (
@@ -454,7 +460,10 @@ def _opponents_best(
 
 
 def _hands(lines: _Lines, ply: Ints, rows: Ints) -> Ints:
-    """Return points of the mover's lines and of the others if the full square is scored, [2, m]."""
+    """Return points of the mover's lines and of the others, [2, m]. They are used where the full square is scored.
+
+    ``ply`` and ``rows`` are int64 [m].
+    """
     values = lines.tables.hand[lines.rank_codes] + lines.tables.flush[lines.suit_codes]
     by_seat = values[: len(values) - 2 * len(rows)].reshape(-1, 2, SIDE).sum(axis=2)[rows].T
     # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
@@ -463,7 +472,7 @@ def _hands(lines: _Lines, ply: Ints, rows: Ints) -> Ints:
 
 
 def _columns(table: Bytes | Floats, numbers: Ints) -> Any:
-    """Return the columns of a table [rows, K] with these numbers. The shape is [rows, *shape of the numbers]."""
+    """Return the columns of a table with these numbers: [r, U], int64 [...] -> [r, ...]."""
     return np.take(table, numbers.reshape(-1), axis=1).reshape(-1, *numbers.shape)
 
 
@@ -478,7 +487,7 @@ def _in_turn(own: Bytes, filled: Bools, no_card: int) -> Bytes:
     """Return values in own cells taken in turn, int8 [NEXT_CELLS, m].
 
     Each cell takes the best card that the cells before it have left. ``own`` is the value of each card in each cell,
-    [slots, NEXT_CELLS, m]; ``filled``, [slots, m], which slots hold a card; ``no_card`` is less than any value.
+    [H, NEXT_CELLS, m]; ``filled``, [H, m], which slots hold a card; ``no_card`` is less than any value.
     """
     each = np.arange(own.shape[2])
     points: Bytes = np.zeros(own.shape[1:], dtype=np.int8)
@@ -492,9 +501,10 @@ def _in_turn(own: Bytes, filled: Bools, no_card: int) -> Bytes:
 
 
 def _around(count: Bytes, rank: Ints) -> Bytes:
-    """Count the cards of a rank, of adjacent ranks, and of ranks two away, int8 [3, slots, m].
+    """Count cards of each rank and of near ranks, int8 [3, H, m].
 
-    ``count`` is cards by rank, [13, m]; ``rank`` [slots, m].
+    They are for the rank itself, adjacent ranks, and ranks two away. ``count`` is cards by rank, [13, m]; ``rank``
+    [H, m].
     """
     ranks, size = count.shape
     around = np.zeros((3, ranks, size), dtype=np.int8)

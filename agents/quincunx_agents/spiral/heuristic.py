@@ -3,6 +3,8 @@
 The cells of the next cards are known. After each legal card each of the next cells has the value of the best card for
 it. For own turns this is a card of the own hand. For the opponent's it is the expected maximum over a hand drawn at
 random from the unseen cards. `quincunx_agents.spiral.lines` defines the value of a card.
+
+Axes: n positions, K cards.
 """
 
 from functools import cache
@@ -61,7 +63,7 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
 def _expected_best(values: Floats, unseen: Ints, held: Ints) -> Floats:
     """Return the expected maximum of ``held`` unseen cards' values, float32 [n].
 
-    The cards are drawn without replacement. ``values`` are float32 [n, cards], of cards that are not unseen less than
+    The cards are drawn without replacement. ``values`` are float32 [n, K], of cards that are not unseen less than
     all others. ``unseen`` and ``held`` count cards, int64 [n].
     """
     best = np.zeros(len(values), np.float32)

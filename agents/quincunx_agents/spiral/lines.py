@@ -10,6 +10,8 @@ whose turn it is.
 
 The ranks of a line are a number in base 14, its suits one in base 5; 0 is a cell without a card. Scores by rank do not
 depend on the order of the ranks. The last axis is the longest: NumPy is fastest along it.
+
+Axes: n positions, m cards, U multisets of ranks in a line.
 """
 
 from functools import cache
@@ -38,12 +40,12 @@ BEYOND = 8
 
 
 class _Ranks(NamedTuple):
-    """Every multiset of the ranks in a line, K in all."""
+    """Every multiset of the ranks in a line, U in all."""
 
     counts: Bytes
-    """[13, K]: cards of each rank."""
+    """[13, U]: cards of each rank."""
     present: Bools
-    """[13, K]: ranks of which there is a card."""
+    """[13, U]: ranks of which there is a card."""
 
 
 RANK_FEATURES: tuple[Feature[_Ranks], ...] = (
@@ -64,17 +66,17 @@ class LineTables(NamedTuple):
     multiset: npt.NDArray[np.int16]
     """[14**5]: number of the multiset, by ranks in base 14."""
     by_rank: Bytes
-    """[13, K]: value of one more card in kinds, runs and fifteens, by its rank."""
+    """[13, U]: value of one more card in kinds, runs and fifteens, by its rank."""
     by_suit: Bytes
     """[4, 5**5, 5]: value of one more card in flushes, by its suit and its place."""
     hand: Bytes
-    """[K]: points of the ranks as a hand of cards, if the full square is scored."""
+    """[U]: points of the ranks as a hand of cards, if the full square is scored."""
     flush: Bytes
     """[5**5]: points of the suits as a hand."""
     near: Bytes
-    """[13, K]: for each card of the line, 2 if it has the rank; also 2 for an adjacent rank, 1 for a rank two away."""
+    """[13, U]: for each card of the line, 2 if it has the rank; also 2 for an adjacent rank, 1 for a rank two away."""
     features: Floats
-    """[num_features(RANK_FEATURES), K]."""
+    """[num_features(RANK_FEATURES), U]."""
     touching: Floats
     """[5**5]: pairs of touching cards of one suit."""
 
@@ -109,7 +111,9 @@ def line_tables(at_end: bool, fifteens: bool) -> LineTables:
 
 
 def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
-    """Return points for kinds and run of one more card by its rank, [13, K].
+    """Return points for kinds and run of one more card, [13, U].
+
+    The first axis is its rank.
 
     A run is the card itself with the unbroken runs on either side of it. Their lengths add up, and the numbers of cards
     of each rank are multiplied (R12).
@@ -129,7 +133,7 @@ def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
 
 
 def _longest_run(counts: Bytes) -> Bytes:
-    """Return points for the run in each multiset, [K]. The whole of a run scores more than any part of it."""
+    """Return points for the run in each multiset, [U]. The whole of a run scores more than any part of it."""
     points: Bytes = np.zeros_like(counts[0])
     for length in range(scoring.LEAST_RUN, SIDE + 1):
         for lowest in range(len(RANKS) - length + 1):
@@ -139,7 +143,7 @@ def _longest_run(counts: Bytes) -> Bytes:
 
 
 def _fifteens(lines: Ints) -> Bytes:
-    """Count the sets of cards that add up to 15, [K]. ``lines`` holds ranks + 1, [5, K]."""
+    """Count the sets of cards that add up to 15, [U]. ``lines`` holds ranks + 1, [5, U]."""
     values = np.where(lines > 0, np.minimum(lines, 10), scoring.FIFTEEN + 1)
     members = np.array(list(cartesian_product((0, 1), repeat=SIDE)))
     sets: Bytes = (members @ values == scoring.FIFTEEN).sum(axis=0, dtype=np.int8)

@@ -2,6 +2,8 @@
 
 The value of a card (`quincunx_agents.spiral.lines`) is lowered by a share of the best reply's value. The policy plays
 the card where the difference is highest. It uses all cards of a game: search calls it in determinized games.
+
+Axes: n games, m cards.
 """
 
 import numpy as np
@@ -17,7 +19,7 @@ REPLY_WEIGHT = -0.7
 
 
 def step(games: Batch, actions: Ints) -> None:
-    """Play a card in each game."""
+    """Play a card in each game, int64 [n]."""
     games.step(actions)
 
 
@@ -57,5 +59,5 @@ def candidate_actions(games: Batch, count: int) -> Bools:
 
 
 def _values(games: Batch, rows: Ints, cards: Ints) -> Ints:
-    """Return values of cards to the seats to move, int64 [m]."""
+    """Return values of cards to the seats to move, int64 [m] each -> int64 [m]."""
     return card_values(games.rules, games.board, games.ply, rows, cards)
