@@ -119,6 +119,11 @@ class PaddedObserver(Observer):
         self._widest = Observer(WIDEST, preview)
         super().__init__(rules, preview)
         self._cells = padded_cells(rules)
+        axes = {rules.num_cells: self._cells, rules.num_cards: slice(rules.num_cards)}
+        self._at = {
+            piece.name: axes[size] for piece in self._unpadded.pieces for size in piece.shape[-1:] if size in axes
+        }
+        """By piece with a value for each cell, or for each card: where these stand among the 81, or the 41."""
         unpadded = list(self._unpadded.counts)
         names = [name if name in unpadded else name.replace("total", "score") for name in self.counts]
         self._filled = [index for index, name in enumerate(names) if name in unpadded]
@@ -171,18 +176,16 @@ class PaddedObserver(Observer):
 
     def pad(self, pieces: Pieces) -> Pieces:
         """Return padded pieces, [n, ...], from pieces of the unpadded observer with the preview."""
-        padded = self._pad({piece.name: pieces[piece.name] for piece in self._unpadded.pieces}, by_place=False)
-        padded["hand"] = np.pad(pieces["hand"], [(0, 0), (0, self.num_cards - self.rules.num_cards)])
-        return padded
+        return self._pad({piece.name: pieces[piece.name] for piece in self._unpadded.pieces}, by_place=False)
 
     def _pad(self, values: Pieces, by_place: bool) -> Pieces:
-        """Do `pad` for all pieces but the hand; the preview may be by place."""
+        """Do `pad` for some pieces; the preview may be by place."""
         n, empty = len(values["board"]), {"board": NO_CELL, "order": -1, "pending": -1}
         padded: Pieces = {
             piece.name: np.full((n, *piece.shape), empty.get(piece.name, 0), piece.dtype) for piece in self.pieces
         }
-        for name in ("board", "order"):
-            padded[name][:, self._cells] = values[name]
+        for name in self._at.keys() & values.keys():
+            padded[name][:, self._at[name]] = values[name]
         padded["counts"][:, self._filled] = values["counts"][:, self._source]
         padded["form"][:] = self._form
         if "pending" in values:
@@ -206,8 +209,7 @@ class PaddedObserver(Observer):
         if (padded["form"] != self._form).any():
             raise ValueError(f"this observation is of other rules than {self.rules}")
         pieces = {piece.name: padded[piece.name] for piece in self._unpadded.pieces}
-        pieces["board"], pieces["order"] = padded["board"][self._cells], padded["order"][self._cells]
-        pieces["hand"] = padded["hand"][: self.rules.num_cards]
+        pieces |= {name: padded[name][at] for name, at in self._at.items()}
         pieces["counts"] = np.zeros(len(self._unpadded.counts), np.int16)
         pieces["counts"][self._source] = padded["counts"][self._filled]
         if self.rules.simpleton and padded["pending"][0] >= 0:
