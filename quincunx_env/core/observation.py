@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.arrays import Bools, Ints, unpack
+from quincunx_env.core.arrays import Ints, unpack
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.encoding import Encoder, Piece, Scaled, print_ranges, without
 from quincunx_env.core.game import AnyGame, AnyRules
-from quincunx_env.core.hand import HandActions, JointActions, Mask
+from quincunx_env.core.hand import HandActions, JointActions
 from quincunx_env.utils.markdown import markdown_table
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
@@ -64,6 +64,8 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         counts: meaning and range of each entry of the piece ``counts``, by name.
         num_cards: length of the piece ``hand``.
         joint: the joint actions.
+        mask: function from a game to its legal joint actions; see `JointActions.mask`.
+        mask_batch: function from a batch to legal joint actions; see `JointActions.masks`.
         num_actions: A; joint actions are the integers from 0 to A - 1.
     """
 
@@ -73,6 +75,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.rules = rules
         self.preview = preview
         self.joint = self._joint_actions()
+        self.mask, self.mask_batch = self.joint.mask, self.joint.masks
         self.num_actions = self.joint.num_actions
         self.counts = self._counts()
         _, low, high = zip(*self.counts.values(), strict=True)
@@ -201,10 +204,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
         """Return a seat's observation of one game, as pieces in order. The arrays are new."""
         values = self.parts(game, seat, by_place=False)
-        return {
-            name: np.frombuffer(value, dtype) if type(value := values[name]) is not np.ndarray else value
-            for name, dtype in self._dtypes
-        }
+        pieces: Pieces = {}
+        for name, dtype in self._dtypes:
+            value = values[name]
+            pieces[name] = value if type(value) is np.ndarray else np.frombuffer(value, dtype)
+        return pieces
 
     @cached_property
     def _dtypes(self) -> list[tuple[str, type[np.integer[Any]]]]:
@@ -219,7 +223,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             copy: False returns views of the batch where possible; they change with its next step.
         """
         values = self.parts_batch(batch, seats, by_place=False)
-        own = vars(batch) if copy else {}  # views of the batch have the names of its arrays
+        own = batch.__dict__ if copy else {}  # views of the batch have the names of its arrays
         pieces: Pieces = {}
         for name, _ in self._dtypes:
             pieces[name] = values[name].copy() if name in own else values[name]
@@ -243,14 +247,15 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     def parts_batch(self, batch: AnyBatch, seats: Ints | None, by_place: bool) -> Pieces:
         """Return the parts of one seat's vectors, [B, ...]; see `observe_batch` and `Encoder.encode_parts`."""
         seats = batch.mover if seats is None else seats
-        hands = batch.hands.reshape(-1).take(batch._all * self.rules.num_players + seats)
+        players = self.rules.num_players
+        hands = batch.hands[:, 0] if players == 1 else batch.hands.reshape(-1).take(batch._all * players + seats)
         if not by_place:
             values = self.values_batch(batch, seats, None)
             values["hand"] = unpack(hands[:, None], self.num_cards).view(np.int8)
             return values
         cards = self.places.cards(hands)
         rest = np.zeros((len(hands), self.num_cards), np.int8)
-        if len(long := np.flatnonzero(np.bitwise_count(hands) > self.places.places)):
+        if len(long := (np.bitwise_count(hands) > self.places.places).nonzero()[0]):
             rest[long] = without(unpack(hands[long, None], self.num_cards).view(np.int8), cards[long])
         return self.values_batch(batch, seats, cards) | {"hand": cards, "rest": rest}
 
@@ -258,14 +263,6 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def _joint_actions(self) -> JointActions:
         return JointActions(self.rules, self.rules.num_cells)
-
-    def mask(self, game: AnyGame) -> Mask:
-        """Return legal joint actions of the seat to move, int8 [A], 1 = legal. All are 0 when the game is over."""
-        return self.joint.mask(game)
-
-    def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:
-        """Return legal joint actions of the seats to move, bool [B, A]. ``out`` may be overwritten and returned."""
-        return self.joint.masks(batch, out)
 
     def shown(self, cards: Ints, pieces: Mapping[str, npt.NDArray[Any]]) -> Ints:
         """Return the cards whose values stand at the places, [n, P], from the cards held there and the pieces."""

@@ -52,16 +52,11 @@ class Game(BaseGame[Rules, Deal]):
     board: "array[int]"
     legal: bytearray
 
-    def _begin(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
-        self._tables = scoring.tables(rules)
-        super()._begin(rules, deals)
-
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
         """Make game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
-        return cls._from_checked(
-            rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
-        )
+        deals = [Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds)]
+        return cls._from_checked(rules, tuple(deals))
 
     @classmethod
     def from_position(
@@ -101,6 +96,7 @@ class Game(BaseGame[Rules, Deal]):
 
     def _begin_round(self, round: int) -> None:
         rules, deal = self.rules, self.deals[round]
+        self._tables = scoring.tables(rules)
         self.round = round
         self.board = array("b", [EMPTY]) * (rules.num_cells + 1)
         self.order = array("b", [-1]) * (rules.num_cells + 1)

@@ -141,10 +141,11 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def values_batch(self, batch: Batch, seats: Ints, shown: Ints | None) -> Pieces:
         """Return the integers of all pieces but the hand, [B, ...]; see `BaseObserver.values_batch`."""
         rules, players = self.rules, self.rules.num_players
-        hands, scores, totals = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
+        points = (batch.scores, batch.totals) if rules.num_rounds > 1 else (batch.scores,)
+        hands, scores, *totals = batch_from_seat(seats, batch.hands, *points)
         columns = [rules.pile_size - batch.drawn, *map(np.bitwise_count, hands), *scores]
-        if rules.num_rounds > 1:
-            columns += [*totals, batch.round]
+        if totals:
+            columns += [*totals[0], batch.round]
         if players > 1:
             columns += [(batch.mover - seats) % players, (batch.first - seats) % players]
         counts = np.empty((batch.num_games, len(columns)), np.int16)

@@ -120,7 +120,7 @@ class PaddedObserver(Observer):
         super().__init__(rules, preview)
         self._cells = padded_cells(rules)
         axes = {rules.num_cells: self._cells, rules.num_cards: slice(rules.num_cards)}
-        self._at = {
+        self._at: dict[str, Any] = {
             piece.name: axes[size] for piece in self._unpadded.pieces for size in piece.shape[-1:] if size in axes
         }
         """By piece with a value for each cell, or for each card: where these stand among the 81, or the 41."""

@@ -31,9 +31,8 @@ class Game(BaseGame[Rules, Deal]):
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
         """Make game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
-        return cls._from_checked(
-            rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
-        )
+        deals = [Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds)]
+        return cls._from_checked(rules, tuple(deals))
 
     @classmethod
     def from_position(

@@ -106,10 +106,11 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def values_batch(self, batch: Batch, seats: Ints, shown: Ints | None) -> Pieces:
         """Return the integers of all pieces but the hand, [B, ...]; see `BaseObserver.values_batch`."""
-        scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
+        points = (batch.scores, batch.totals) if self.rules.num_rounds > 1 else (batch.scores,)
+        scores, *totals = batch_from_seat(seats, *points)
         columns = [batch.ply, *scores]
-        if self.rules.num_rounds > 1:
-            columns += [*totals, batch.round]
+        if totals:
+            columns += [*totals[0], batch.round]
         columns += [batch.mover ^ seats, batch.first ^ seats]
         values: Pieces = {"board": batch.board, "counts": np.stack(columns, axis=1, dtype=np.int16)}
         if self.preview:
