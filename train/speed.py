@@ -2,7 +2,7 @@
 
     python -m train.speed                 # every interface
     python -m train.speed --samples 3     # quicker
-    python -m train.speed --store-calls   # count the calls of a step, for the test that they do not grow
+    python -m train.speed --store-costs   # store what a step costs, for the test that it does not cost more
 
 The actions are recorded beforehand and replayed while time is measured, so that only the interface itself counts:
 dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process. The tables
@@ -16,8 +16,9 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,11 +43,11 @@ from train.common.options import CheckedOptions, Count, Valid, run_script
 RULES = Rules()
 Actions = list[npt.NDArray[np.int64]]
 
-CALLS = Path(__file__).with_name("calls.json")
-"""Stored calls of a step, by interface, and the versions that they were counted with."""
+COSTS = Path(__file__).with_name("costs.json")
+"""Stored `Cost` of a step, by interface, and the versions that they were measured with."""
 
 LIBRARIES = ("numpy", "gymnasium", "pettingzoo", "stable-baselines3")
-"""Libraries whose versions change the number of calls."""
+"""Libraries whose versions change the costs."""
 
 
 @dataclass
@@ -57,8 +58,8 @@ class Arguments(CheckedOptions):
     """samples of each interface"""
     steps: Annotated[int, Valid("at least 40", lambda value: value >= 40)] = 200_000
     """environment steps of a batched interface in a sample; an interface for one game takes a tenth"""
-    store_calls: bool = False
-    """count the calls of a step instead, and store them"""
+    store_costs: bool = False
+    """measure calls and time of a step instead, and store them; for an idle machine"""
 
 
 @dataclass
@@ -73,6 +74,11 @@ class Interface:
     run: Callable[[], None]
     steps: int
     calls: int
+
+    @property
+    def one_game(self) -> bool:
+        """Whether a step is of one game."""
+        return self.steps == self.calls
 
 
 def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tuple[Actions, int]:
@@ -276,13 +282,18 @@ def interfaces(many: int, few: int) -> dict[str, list[Interface]]:
     }
 
 
+def every_interface(many: int, few: int) -> list[Interface]:
+    """Prepare all interfaces; see `interfaces`."""
+    return [interface for table in interfaces(many, few).values() for interface in table]
+
+
 def main(arguments: Arguments) -> None:
     """Measure all interfaces alternately and print the tables.
 
-    With ``store_calls`` store the calls of their steps instead.
+    With ``store_costs`` store the costs of their steps instead.
     """
-    if arguments.store_calls:
-        write_text(CALLS, json.dumps({"versions": versions(), "calls": count_calls()}, indent=2) + "\n")
+    if arguments.store_costs:
+        store_costs()
         return
     tables = interfaces(arguments.steps, arguments.steps // 10)
     every = [interface for table in tables.values() for interface in table]
@@ -303,29 +314,138 @@ def main(arguments: Arguments) -> None:
         print("\n" + markdown_table((title, "ns per step", "steps per second", "relative speed"), rows))
 
 
-def count_calls() -> dict[str, float]:
-    """Return the calls of functions per step of each interface.
+# --- Costs of a step -------------------------------------------------------------------------------------------------
 
-    They are of Python and C, and means over fixed games.
+MOST_CALLS = 1.1
+"""Factor by which the calls of a step may grow unnoticed."""
+
+MORE_CALLS_OF_ONE_GAME, MORE_CALLS_OF_MANY = 2, 10
+"""Most calls that a step may gain unnoticed.
+
+Made twice, a mask adds 3 calls or more with one game and 16 or more with many, and an observation adds more.
+"""
+
+MOST_TIME = 2.0
+"""Factor by which the time of a step may grow unnoticed. Other processors and busy ones change it by less."""
+
+SAMPLES = 3
+"""Samples of a time, of which the fastest counts."""
+
+
+@dataclass
+class Cost:
+    """The cost of a step."""
+
+    calls: float
+    """Calls of functions, in Python and C: a mean over fixed games, the same on every machine."""
+    time: float
+    """Processor time, in passes of the `yardstick`."""
+
+    def excess(self, stored: "Cost", one_game: bool) -> str:
+        """Describe which limits of the stored cost are exceeded; empty for none."""
+        more = MORE_CALLS_OF_ONE_GAME if one_game else MORE_CALLS_OF_MANY
+        found = []
+        if self.calls > min(MOST_CALLS * stored.calls, stored.calls + more):
+            found.append(f"{self.calls:,} calls instead of {stored.calls:,}")
+        if self.time > MOST_TIME * stored.time:
+            found.append(f"{self.time / stored.time:.1f} times the stored time")
+        return " and ".join(found)
+
+
+def measure_costs(stored: Mapping[str, Cost]) -> dict[str, tuple[Interface, Cost]]:
+    """Return each interface with the cost of its step, by name.
+
+    A time within the limit of the stored one is not measured again.
     """
+    calls = {each.name: count_calls(each) for each in every_interface(many=8192, few=96)}
     found = {}
-    for interface in (each for table in interfaces(many=8192, few=96).values() for each in table):
-        interface.run()  # fills caches
-        count = 0
-
-        def profile(frame: Any, event: str, argument: Any) -> None:
-            nonlocal count
-            count += event in ("call", "c_call")
-
-        gc.disable()  # libraries of tests are told of collections
-        sys.setprofile(profile)
-        try:
-            interface.run()
-        finally:
-            sys.setprofile(None)
-            gc.enable()
-        found[interface.name] = round(count / interface.calls, 1)
+    for each in every_interface(many=32_768, few=384):
+        enough = MOST_TIME * stored[each.name].time if each.name in stored else 0.0
+        found[each.name] = each, Cost(calls[each.name], measure_time(each, enough))
     return found
+
+
+def count_calls(interface: Interface) -> float:
+    """Return the calls of a step."""
+    count = 0
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    interface.run()  # fills caches
+    gc.disable()  # libraries of tests are told of collections
+    sys.setprofile(profile)
+    try:
+        interface.run()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return round(count / interface.calls, 1)
+
+
+def measure_time(interface: Interface, enough: float = 0.0, clock: Callable[[], float] = time.process_time) -> float:
+    """Return the time of a step, in passes of the `yardstick`.
+
+    Samples of both alternate, and the fastest of each are compared. Above ``enough`` as many samples are added.
+
+    Args:
+        interface: the interface.
+        enough: a time that needs no second look.
+        clock: returns seconds.
+    """
+    loop, passes = yardstick()
+    own, other = list[float](), list[float]()
+    found = float("inf")
+    gc.disable()  # a test has more to collect than a script
+    try:
+        while len(own) < 2 * SAMPLES and found > enough:
+            for run, seconds in ((loop, other), (interface.run, own)) * SAMPLES:
+                start = clock()
+                run()
+                seconds.append(clock() - start)
+            found = (min(own) / interface.calls) / (min(other) / passes)
+    finally:
+        gc.enable()
+    return float(f"{found:.3g}")
+
+
+@cache
+def yardstick() -> tuple[Callable[[], None], int]:
+    """Return a fixed loop of NumPy operations, and its number of passes.
+
+    The operations are like the engines'. Half of a pass is calls, on arrays of 16 games. The other half is arithmetic,
+    on arrays of 1,024.
+    """
+    rng, passes, sizes = np.random.default_rng(0), 8, (16,) * 25 + (1024,)
+    cards = np.uint64(1) << np.arange(36, dtype=np.uint64)
+    table = rng.integers(-36, 40, 37 * 37, np.int16)
+    hands = {size: rng.integers(0, 2**36, size, np.uint64) for size in sizes}
+    boards = {size: rng.integers(-1, 36, (size, 16), np.int8) for size in sizes}
+
+    def run() -> None:
+        for size in sizes * passes:
+            hand, board = hands[size], boards[size]
+            legal = ((hand[:, None] & cards) != 0)[:, :, None] & (board < 0)[:, None, :]
+            points = table.take((board[:, :-1] + 1).astype(np.int64) * 37 + board[:, 1:] + 1).sum(axis=1)
+            points += np.bitwise_count(hand)
+            rows = np.flatnonzero(points > 20)
+            points[rows] -= legal.reshape(size, -1).argmax(axis=1)[rows]
+            np.multiply(board, np.float32(0.1), dtype=np.float32).sum(axis=1)
+
+    return run, passes
+
+
+def read_costs() -> dict[str, Cost]:
+    """Return the stored costs by interface; none if versions differ."""
+    stored = json.loads(COSTS.read_text(encoding="utf-8"))
+    return {name: Cost(**cost) for name, cost in stored["costs"].items() if stored["versions"] == versions()}
+
+
+def store_costs() -> None:
+    """Measure and store the cost of a step of each interface."""
+    costs = {name: asdict(cost) for name, (_, cost) in measure_costs({}).items()}
+    write_text(COSTS, json.dumps({"versions": versions(), "costs": costs}, indent=2) + "\n")
 
 
 def versions() -> dict[str, str]:
