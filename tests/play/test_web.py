@@ -131,10 +131,12 @@ def test_play_undo_and_record(client: TestClient, games: Games) -> None:
     card, cell = spec_of(game.rules).notation.decode_play(game, table.session.candidates()[0].action)
     shown = client.get(f"{address}/view?card={card}&cell={cell}").text
     assert f'data-card="{card}" data-cell="{cell}"' in shown
+    assert re.search(r'data-said="[\w ]+ at [A-D][1-4]: (0|[+\N{MINUS SIGN}]\d+), ', shown), "a screen reader hears it"
     assert client.get(f"{address}/view?have={table.version}").status_code == 204
     answer = client.post(f"{address}/play", content=f"position=0&card={card}&cell={cell}")
     assert answer.status_code == 200
     assert 'data-position="1"' in answer.text
+    assert f'href="../game/{table.name}/record">Download' in answer.text
     record = client.get(f"{address}/record")
     assert Record.parse(record.text) == Record.read(table.path) == table.session.record
     assert record.headers["content-disposition"] == f'attachment; filename="{table.name}.txt"'
@@ -317,7 +319,9 @@ def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> 
         for turn in table.session.turns:
             assert f'<li value="{turn.number}"><' in shown
             assert f"<b>{pages.with_suits(minus(turn.text), spec_of(record.rules).scene(game))}</b>" in shown
-        assert (f"<p>{table.session.ending and minus(table.session.ending.headline)}</p>" in shown) == game.over
+        headline = table.session.ending and minus(table.session.ending.headline)
+        [said] = re.findall('data-said="(.*?)"', shown)
+        assert (f"<p>{headline}</p>" in shown) == (str(headline) in said) == game.over
 
 
 def test_numbers_in_forms_are_their_values() -> None:
@@ -513,7 +517,9 @@ def test_the_grid_shows_what_the_adviser_expects(client: TestClient, games: Game
             assert client.post(f"{address}/look", content="position=0").status_code == 200
         wait(lambda: table.expected)
         best = f"{max(expected(table.session.game, 'value').values()):.0f}"
-        assert f'aria-label="{best}"' in client.get(address).text, "at every turn"
+        shown = client.get(address).text
+        assert f'aria-label="{best}"' in shown, "at every turn"
+        assert 'data-act="look" data-key="v"' in shown
         table.play(position, table.session.candidates()[0].action)
     assert client.post(f"{address}/look", content="position=2").status_code == 200
     assert not table.looking

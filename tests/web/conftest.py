@@ -29,7 +29,6 @@ VIEWPORTS = {
     "phone": {"width": 375, "height": 812},
     "360x640": {"width": 360, "height": 640},
     "390x664": {"width": 390, "height": 664},  # a phone whose browser shows its bars
-    "390x844": {"width": 390, "height": 844},
     "1280x800": {"width": 1280, "height": 800},
     "640x400": {"width": 640, "height": 400},  # the same at 200 %
     "844x390": {"width": 844, "height": 390},  # a phone on its side
