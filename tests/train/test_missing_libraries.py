@@ -38,4 +38,4 @@ def test_a_missing_library_is_named_with_its_extra(
 
 
 def test_there_are_scripts() -> None:
-    assert {"train.ppo", "train.td_lambda", "train.rllib", "train.recipes.dqn"} <= {*SCRIPTS}
+    assert {"train.ppo", "train.td_lambda", "train.rllib", "train.recipes.self_play"} <= {*SCRIPTS}

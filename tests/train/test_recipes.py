@@ -35,10 +35,7 @@ TINY: dict[str, Any] = {
 }
 
 
-SEEDED: dict[str, dict[str, Any]] = {
-    **{"cleanrl_style": {}, "dqn": {}, "self_play": {}},
-    "generalisation": {"task": "seats"},
-}
+SEEDED: dict[str, dict[str, Any]] = {"cleanrl_style": {}, "self_play": {}, "generalisation": {"task": "seats"}}
 """Recipes with deals of their own seeds, and options that they need."""
 
 
@@ -125,30 +122,6 @@ def test_a_list_of_rules_is_learned_and_the_result_added(
     assert {*rows} == {each.name for each in (*known.training, *known.test)}
     assert {each.policy for each in rows.values()} == {f"{task}-{name}"}
     assert rows[known.test[0].name].score.value == pytest.approx(found.results[known.test[0].name].score.value)
-
-
-# --- DQN -------------------------------------------------------------------------------------------------------------
-
-
-def test_dqn_learns_the_solitaire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Legal actions alone, rows that a full ring overwrites, and the files that a run leaves."""
-    module = recipe("dqn")
-    monkeypatch.chdir(tmp_path)
-    options = {name: TINY[name] for name in ("num_envs", "batch_size", "progress")} | {"test_deals": 50}
-    options |= {"total_steps": 64 * 100, "buffer": 64 * 60, "learning_starts": 640, "target_rate": 0.05}
-    facts = module.main(module.Arguments(eval_every=64 * 50, eval_deals=200, **options))
-    assert [entry["steps"] for entry in facts["validation"]] == [0, 3200, 6400]
-    assert facts["validation"][-1]["variants"]["solitaire"]["mean"] > 25, "uniform play makes 8.5"
-    assert facts["benchmark"]["solitaire"]["mean"] > facts["baselines"]["greedy"]["mean"]
-    assert (tmp_path / "runs/dqn/dqn.json").exists()
-
-
-def test_dqn_gives_illegal_actions_no_value() -> None:
-    module = recipe("dqn")
-    network = module.PolicyNetwork(Observer(Rules(), preview=True))
-    mask = torch.rand(3, network.latent_dim_pi) < 0.5
-    values = module.q_values(network, torch.zeros(3, Observer(Rules(), preview=True).encoder().size), mask)
-    assert (values.isfinite() == mask).all()
 
 
 # --- CleanRL style ---------------------------------------------------------------------------------------------------
