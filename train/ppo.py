@@ -4,11 +4,7 @@
     python -m train.ppo --name mine --seed 1           # the same in an environment with the [train] extra
     python -m train.ppo --resume                       # continue after an interruption
     python -m train.ppo --policy mlp --no-preview      # an MLP on observations without the preview
-    python -m train.ppo --name duel --num-players 2 --opponents greedy heuristic    # one seat of a game
     python -m train.ppo --help                         # every flag
-
-With several players the learner has one seat of each game, in turn. A member of a pool has the others: one of
-``--opponents``, or a past snapshot of the learner. `train.td_lambda` uses the same pool and is stronger.
 
 A run writes to ``runs/<name>``: the model ``model.zip``, and the options of its environment, ``model.json``. At the end
 it writes ``<name>.json`` and ``results.md`` with results, ``learning_curve.png`` and ``games/``. The model is a policy:
@@ -17,12 +13,12 @@ training use ``validation`` deals, the final figures ``benchmark`` deals, which 
 """
 
 import copy
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import tyro
 
 from quincunx_env.utils.errors import requires_extra
 
@@ -30,21 +26,18 @@ with requires_extra("train"):
     import torch
     from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from torch import Tensor, nn
+from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork, QuincunxMaskablePolicy, sb3_agent
 from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv, save
-from quincunx_env.arena import resolve
+from quincunx_env.adapters.sb3 import SolitaireVecEnv, save
 from quincunx_env.core.observation import Observer
-from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.core.policy import Policy
 from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules
-from train.common.opponents import Member, Pool
 from train.common.options import (
     DEALS_APART,
     BatchSize,
@@ -87,20 +80,17 @@ class Arguments(PPOOptions, ScheduleOptions):
     """quincunx: QuincunxMaskablePolicy, which needs the preview; mlp: stable-baselines3's MlpPolicy"""
     num_envs: Count = 512
     """games side by side"""
-
-    opponents: tuple[str, ...] = ()
-    """several players: policies in the pool from the start, names of the arena"""
-    snapshot_every: Count = 50_000
-    """steps after which a snapshot of the learner joins the pool"""
+    against: tyro.conf.Suppress[tyro.conf.Fixed[str]] = "heuristic"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.name == "model":
             raise OptionError("--name model: model.json holds the options of the environment, choose another name")
         if self.rules.num_players > 1:
-            self._check_opponents()
-        elif self.opponents:
-            raise OptionError("--opponents needs --num-players 2, 3 or 4")
+            raise OptionError(
+                f"--num-players {self.rules.num_players}: train.ppo learns the solitaire; train.td_lambda and "
+                "train.recipes.self_play learn games of several players"
+            )
         if self.policy == "quincunx" and not self.preview:
             raise ValueError("--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp")
         if self.num_envs * self.rollout % self.batch_size == 1:
@@ -114,22 +104,12 @@ class Arguments(PPOOptions, ScheduleOptions):
         """The file of the model."""
         return self.folder / "model.zip"
 
-    def _check_opponents(self) -> None:
-        if not self.opponents:
-            raise OptionError(f"--num-players {self.rules.num_players} needs --opponents, such as greedy heuristic")
-        if self.rules.simpleton:
-            raise OptionError("--simpleton: the network plays without announcements")
-        if self.policy != "quincunx":
-            raise OptionError("--policy mlp is for the solitaire")
-        for name in (*self.opponents, self.against):
-            policy_for(resolve(name), self.rules)
-
 
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
     learner = Learner(arguments)
     variants = {variant_name(arguments.rules): arguments.rules}
-    run = Run("train.ppo", arguments, learner, variants, arguments.total_steps, ("total_steps", "against"))
+    run = Run("train.ppo", arguments, learner, variants, arguments.total_steps, ("total_steps",))
     with run.begun():
         model = learner.model
         model.set_logger(configure(str(arguments.folder / "tensorboard"), ["tensorboard"]))
@@ -142,17 +122,13 @@ def main(arguments: Arguments) -> dict[str, Any]:
 # --- The model -------------------------------------------------------------------------------------------------------
 
 
-def make_env(arguments: Arguments) -> "tuple[GamesVecEnv, SelfPlay | None]":
-    """Return the games and, with several players, the choice of opponents."""
+def make_env(arguments: Arguments) -> SolitaireVecEnv:
+    """Return the games."""
     options: dict[str, Any] = {"observation": "vector", "preview": arguments.preview, "rules": arguments.rules}
-    if arguments.rules.num_players == 1:
-        return SolitaireVecEnv(arguments.num_envs, **options), None
-    fixed = [Member(name, policy_for(resolve(name), arguments.rules)) for name in arguments.opponents]
-    env = VsOpponentsVecEnv(arguments.num_envs, pool=[member.opponent for member in fixed], **options)
-    return env, SelfPlay(env, Pool(fixed), arguments.snapshot_every)
+    return SolitaireVecEnv(arguments.num_envs, **options)
 
 
-def make_model(arguments: Arguments, env: GamesVecEnv) -> MaskablePPO:
+def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
     """Return MaskablePPO with the chosen network."""
     own = arguments.policy == "quincunx"
     return MaskablePPO(
@@ -175,75 +151,12 @@ def make_model(arguments: Arguments, env: GamesVecEnv) -> MaskablePPO:
     )
 
 
-def network_of(model: BaseAlgorithm) -> PolicyNetwork:
-    """Return the network of a model with `QuincunxMaskablePolicy`."""
-    network = model.policy.mlp_extractor
-    assert isinstance(network, PolicyNetwork)
-    return network
-
-
 def agent_of(policy: nn.Module, observer: Observer) -> Policy:
     """Return the greedy agent of a model's policy."""
     if isinstance(network := policy.mlp_extractor, PolicyNetwork):
         return NetworkPolicy(network.forward_actor, observer)
     assert isinstance(policy, MaskableActorCriticPolicy)
     return sb3_agent(policy, observer)
-
-
-# --- Opponents -------------------------------------------------------------------------------------------------------
-
-
-class SelfPlay:
-    """Pool of opponents that grows by snapshots of the learner.
-
-    The games sample their opponents from it.
-
-    Args:
-        env: the games.
-        pool: the opponents, fixed agents so far.
-        every: steps between snapshots.
-    """
-
-    def __init__(self, env: VsOpponentsVecEnv, pool: Pool[Policy], every: int) -> None:
-        self.env = env
-        self.pool = pool
-        self.every = self.due = every
-        self.snapshots = list[PolicyNetwork]()
-
-    def count(self, infos: Iterable[Mapping[str, Any]]) -> None:
-        """Count the games that are over."""
-        for info in infos:
-            if info:
-                self.pool.count(info["opponent"], info["win"], len(info["totals"]))
-
-    def update(self, steps: int, network: PolicyNetwork) -> None:
-        """Add a snapshot if due; set the next games' opponents."""
-        if steps >= self.due:
-            self.add(f"step {steps}", copy.deepcopy(network))
-            self.due += self.every
-        self.env.envs.set_pool([member.opponent for member in self.pool.members], self.pool.probabilities())
-
-    def add(self, name: str, network: PolicyNetwork) -> None:
-        """Add a snapshot."""
-        self.snapshots.append(network)
-        self.pool.add(name, NetworkPolicy(network.forward_actor, self.env.envs.observer))
-
-    def get_state(self) -> dict[str, Any]:
-        """Return pool and snapshots for a checkpoint."""
-        members = [[member.name, member.won, member.games] for member in self.pool.members]
-        snapshots: list[dict[str, Tensor]] = [network.state_dict() for network in self.snapshots]
-        return {"due": self.due, "members": members, "snapshots": snapshots}
-
-    def set_state(self, state: Mapping[str, Any], network: PolicyNetwork) -> None:
-        """Restore what `get_state` returned; the network is one of the same form."""
-        self.due, fixed = state["due"], len(self.pool.members)
-        for (name, *_), weights in zip(state["members"][fixed:], state["snapshots"], strict=True):
-            snapshot = copy.deepcopy(network)
-            snapshot.load_state_dict(weights)
-            self.add(name, snapshot)
-        for member, (_, won, games) in zip(self.pool.members, state["members"], strict=True):
-            member.won, member.games = won, games
-        self.env.envs.set_pool([member.opponent for member in self.pool.members], self.pool.probabilities())
 
 
 # --- During training -------------------------------------------------------------------------------------------------
@@ -258,12 +171,11 @@ class Learner:
     Attributes:
         averaged: moving average of the policy's weights over the updates (Polyak & Juditsky, SIAM J. Control Optim. 30,
             1992): the result.
-        self_play: chooses the opponents; None in the solitaire.
     """
 
     def __init__(self, arguments: Arguments) -> None:
         torch.set_num_threads(arguments.threads)
-        self.env, self.self_play = make_env(arguments)
+        self.env = make_env(arguments)
         self.model = make_model(arguments, self.env)
         self.env.seed(DEALS_APART * arguments.seed)
         self.averaged = AveragedModel(
@@ -300,7 +212,6 @@ class Learner:
             "environment": environment,
             "torch": torch.get_rng_state(),
             "numpy": [name, torch.from_numpy(np.asarray(keys)), position, has_gauss, gauss],
-            "self-play": self.self_play.get_state() if self.self_play else {},
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -309,8 +220,6 @@ class Learner:
         model.policy.load_state_dict(state["policy"])
         self.averaged.load_state_dict(state["averaged"])
         model.policy.optimizer.load_state_dict(state["optimizer"])
-        if self.self_play:
-            self.self_play.set_state(state["self-play"], network_of(model))
         environment = {name: np.asarray(value) for name, value in state["environment"].items()}
         observation = self.env.set_state(environment)
         name, keys, *rest = state["numpy"]
@@ -340,8 +249,6 @@ class Recorder(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self.num_timesteps != self.run.saved:  # a resumed run has averaged these weights
             self._update()
-        if self_play := self.learner.self_play:
-            self_play.update(self.num_timesteps, network_of(self.learner.model))
 
     def _update(self) -> None:
         self.learner.averaged.update_parameters(self.learner.model.policy)
@@ -349,8 +256,6 @@ class Recorder(BaseCallback):
         self.run.record()
 
     def _on_step(self) -> bool:
-        if self_play := self.learner.self_play:
-            self_play.count(self.locals["infos"])
         games = self.training_env.num_envs
         self.run.advance(games, games)
         return True

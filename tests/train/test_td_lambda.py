@@ -29,17 +29,16 @@ from quincunx_agents.quincunx.variants import BASE_VARIANTS
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.registry import make_observer, spec_of
 from train.common import checkpoint
-from train.common.opponents import Member, Pool
 from train.common.options import read_options
 from train.common.timer import PhaseTimer
 from train.td_lambda import training
 from train.td_lambda.learning import learn, value_loss
+from train.td_lambda.pool import Member, Pool
 from train.td_lambda.results import expected_minutes, minutes, stored_runs
 from train.td_lambda.rollout import (
     Result,
     RolloutOptions,
     ValueTargets,
-    Weights,
     play_games,
     results,
     sample_opponents,
@@ -60,9 +59,7 @@ def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     return ValueNetwork(agent_spec_of(rules_of(variant)).features.LAYOUT, 8, 16)
 
 
-def played(
-    variant: str, games: int = 2, pool: Pool[Weights] | None = None, **options: Any
-) -> tuple[ValueTargets, list[Result]]:
+def played(variant: str, games: int = 2, pool: Pool | None = None, **options: Any) -> tuple[ValueTargets, list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool()
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
     return play_games(arguments, rules_of(variant), games, weights, pool, 7, rng, PhaseTimer())
@@ -157,7 +154,7 @@ def test_shares_of_wins_against_the_pool() -> None:
 
 
 def test_opponents_are_sampled_from_the_pool() -> None:
-    pool = Pool[Weights]([Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
+    pool = Pool([Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
     members = sample_opponents(pool, 400, 3, 1.0, np.random.default_rng(0))
     assert ((members == -1).sum(axis=1) == 1).all()
     assert np.bincount(members.max(axis=1), minlength=3).argmax() == 1, "the one that wins most"

@@ -16,13 +16,12 @@ pytest.importorskip("sb3_contrib")
 from torch.optim.swa_utils import AveragedModel  # noqa: E402
 
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
-from quincunx_env.arena import Deals, evaluate  # noqa: E402
+from quincunx_env.arena import evaluate  # noqa: E402
 from quincunx_env.policies import PolicyFile  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from train.common import checkpoint  # noqa: E402
-from train.common.evaluation import strength  # noqa: E402
 from train.common.run import Run  # noqa: E402
 from train.ppo import Arguments, main  # noqa: E402
 
@@ -39,14 +38,6 @@ TINY: dict[str, Any] = {
     "threads": 1,
     "progress": False,
 }
-DUEL: dict[str, Any] = TINY | {
-    "rules": Rules(num_players=3),
-    "opponents": ("greedy",),
-    "against": "greedy",
-    "snapshot_every": 300,
-    "eval_deals": 2,
-    "test_deals": 4,
-}
 
 
 @pytest.fixture(autouse=True)
@@ -56,15 +47,14 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the finished runs ``tiny`` and ``duel``, and what each printed and returned."""
+    """A folder with the finished run ``tiny``, and what it printed and returned."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for name, options in (("tiny", TINY), ("duel", DUEL)):
-            with redirect_stdout(StringIO()) as printed:
-                returned = main(Arguments(name=name, **options))
-            (folder / f"{name}.txt").write_text(printed.getvalue(), encoding="utf-8")
-            (folder / f"{name}.json").write_text(json.dumps(returned), encoding="utf-8")
+        with redirect_stdout(StringIO()) as printed:
+            returned = main(Arguments(name="tiny", **TINY))
+    (folder / "tiny.txt").write_text(printed.getvalue(), encoding="utf-8")
+    (folder / "tiny.json").write_text(json.dumps(returned), encoding="utf-8")
     return folder
 
 
@@ -166,10 +156,7 @@ def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
 
 
 @pytest.mark.usefixtures("finished")
-@pytest.mark.parametrize(("straight", "options"), [("tiny", TINY), ("duel", DUEL)], ids=["tiny", "duel"])
-def test_a_resumed_run_equals_one_without_interruption(
-    straight: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_equals_one_without_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     record = Run.record
 
     def record_and_stop(self: Run) -> None:
@@ -179,21 +166,17 @@ def test_a_resumed_run_equals_one_without_interruption(
 
     monkeypatch.setattr(Run, "record", record_and_stop)
     with pytest.raises(KeyboardInterrupt):
-        main(Arguments(name="split", **options))
+        main(Arguments(name="split", **TINY))
     monkeypatch.setattr(Run, "record", record)
     np.random.seed(99)  # noqa: NPY002  the generators of the new process are anywhere
     torch.manual_seed(99)
-    main(Arguments(name="split", resume=True, **options))
-    whole, split = (checkpoint.load(Path("runs") / name / "checkpoint.pt") for name in (straight, "split"))
+    main(Arguments(name="split", resume=True, **TINY))
+    whole, split = (checkpoint.load(Path("runs") / name / "checkpoint.pt") for name in ("tiny", "split"))
     for kind in ("policy", "averaged"):
         assert_same(whole["learner"][kind], split["learner"][kind])
     histories = ([entry | {"seconds": None} for entry in content["history"]] for content in (whole, split))
     assert next(histories) == next(histories)
-    one, other = whole["learner"]["self-play"], split["learner"]["self-play"]
-    assert one.get("members") == other.get("members")
-    for earlier, later in zip(one.get("snapshots", ()), other.get("snapshots", ()), strict=True):
-        assert_same(earlier, later)
-    assert results(straight) == results("split")
+    assert results("tiny") == results("split")
 
 
 @pytest.mark.usefixtures("finished")
@@ -281,26 +264,6 @@ def test_the_network_starts_from_uniform_play() -> None:
     assert logits.shape == (8, 576)
     assert values.shape == (8, 1)
     assert not logits.any()
-
-
-# --- Several players -------------------------------------------------------------------------------------------------
-
-
-def test_a_learner_plays_policies_and_its_snapshots(finished: Path) -> None:
-    facts = json.loads((finished / "duel.json").read_text())
-    folder = Path("runs/duel")
-    state = checkpoint.load(folder / "checkpoint.pt")["learner"]["self-play"]
-    assert [name for name, *_ in state["members"]] == ["greedy", "step 512", "step 768"]
-    assert all(games > 0 for _, _, games in state["members"][:2])
-    first, second = (weights["cell_queries.weight"] for weights in state["snapshots"])
-    assert first.any(), "it is 0 before learning"
-    assert not first.equal(second), "it keeps learning"
-    agent = PolicyFile(str(folder / "model.zip"), trust=True)
-    played = strength(agent, "greedy", DUEL["rules"], Deals(DUEL["test_deals"]))
-    assert facts["benchmark"] == results("duel") == {"3-corners": played}
-    table = (folder / "results.md").read_text(encoding="utf-8")
-    assert "| 3 players, corners | `greedy` | 4 |" in table
-    assert "| 3 players, corners | `greedy` | 4 |" in (finished / "duel.txt").read_text()
 
 
 @pytest.mark.slow

@@ -21,12 +21,9 @@ from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.rewards import win_shares
 from quincunx_env.registry import make_observer, spec_of
-from train.common.opponents import Pool
 from train.common.options import CheckedOptions, CountOrZero, Positive, Share
 from train.common.timer import PhaseTimer
-
-Weights = dict[str, Floats]
-"""Weights of a value network by name, as `quincunx_agents.networks.value` takes them."""
+from train.td_lambda.pool import Pool, Weights
 
 
 @dataclass
@@ -90,7 +87,7 @@ class Prediction(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Result against a member of the pool, for `train.common.opponents.Pool.count`."""
+    """Result against a member of the pool, for `train.td_lambda.pool.Pool.count`."""
 
     member: int
     share: float
@@ -122,7 +119,7 @@ def play_games(
     rules: BaseRules,
     games: int,
     weights: Weights,
-    pool: Pool[Weights],
+    pool: Pool,
     seed: int,
     rng: np.random.Generator,
     timer: PhaseTimer,
@@ -152,7 +149,7 @@ def play_games(
         own = predict(weights, afterstates, seat_weights, options.temperature)
         logits = table.fill(own.logits)
         for number in np.unique(member[member >= 0]):
-            other = predict(pool.members[number].opponent, afterstates, seat_weights, options.temperature)
+            other = predict(pool.members[number].weights, afterstates, seat_weights, options.temperature)
             rows = np.flatnonzero(member == number)
             logits[rows] = table.fill(other.logits)[rows]
         # Adding Gumbel noise and taking the maximum samples from the softmax.
@@ -196,7 +193,7 @@ def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, te
 # --- Opponents -------------------------------------------------------------------------------------------------------
 
 
-def sample_opponents(pool: Pool[Weights], games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
+def sample_opponents(pool: Pool, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
     """Assign seats, int64 [games, players]: -1 the learner, others pool indices.
 
     In a ``share`` of the games a member of the pool has all seats but one.

@@ -26,13 +26,13 @@ from quincunx_agents.agent_specs import rules_of, with_options
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
-from train.common.opponents import Member, Pool
 from train.common.options import DEALS_APART
 from train.common.run import Run
 from train.common.timer import PhaseTimer
 from train.td_lambda.learning import learn
+from train.td_lambda.pool import Member, Pool, Weights
 from train.td_lambda.results import expected_minutes
-from train.td_lambda.rollout import ValueTargets, Weights, join
+from train.td_lambda.rollout import ValueTargets, join
 from train.td_lambda.settings import Arguments
 from train.td_lambda.workers import GameShare, Job, Played, workers
 
@@ -77,7 +77,7 @@ class Learner:
         self.arguments = arguments
         self.network = ValueNetwork(value.layout_of(arguments.variants), arguments.set_width, arguments.width)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=arguments.learning_rate)
-        self.pool = Pool[Weights]()
+        self.pool = Pool()
         self.replay = deque[ValueTargets](maxlen=arguments.replay)
         self.iteration = 0
         self.averaged = self.acting = self.network.weights()
@@ -157,7 +157,7 @@ class Learner:
 
     def get_state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
-        pool = [[each.name, each.won, each.games, _tensors(each.opponent)] for each in self.pool.members]
+        pool = [[each.name, each.won, each.games, _tensors(each.weights)] for each in self.pool.members]
         return {
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),

@@ -13,9 +13,9 @@ import numpy as np
 
 from quincunx_agents.agent_specs import rules_of
 from quincunx_env.utils.processes import worker_processes
-from train.common.opponents import Pool
 from train.common.timer import PhaseTimer
-from train.td_lambda.rollout import Result, RolloutOptions, ValueTargets, Weights, play_games
+from train.td_lambda.pool import Pool, Weights
+from train.td_lambda.rollout import Result, RolloutOptions, ValueTargets, play_games
 
 
 class GameShare(NamedTuple):
@@ -35,7 +35,7 @@ class Job(NamedTuple):
     options: RolloutOptions
     weights: Weights
     """Weights of the network that plays."""
-    pool: Pool[Weights]
+    pool: Pool
     """Opponents: past snapshots."""
     shares: Sequence[GameShare]
 
