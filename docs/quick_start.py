@@ -39,7 +39,7 @@ curve = LearningCurve("learning_curve.png", every=max(options.steps // 20, 1), v
 model.learn(options.steps, callback=curve)
 save(model, "model.zip")  # with the options of the environment, model.json
 
-agent = sb3_agent(model.policy, observer)
+agent = sb3_agent(model.policy, env.envs.codec)
 game = Game.from_seed(Rules(), seed=0)
 render.save("heat_map.svg", game, values=agent.probabilities(game), unit="percent")  # the best card of each cell
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
+from quincunx_env.codec import Codec
 from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
@@ -34,7 +35,6 @@ from torch.optim.swa_utils import AveragedModel
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork, QuincunxMaskablePolicy, sb3_agent
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, save
-from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy
 from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules
@@ -47,7 +47,7 @@ from train.common.options import (
     PositiveOrZero,
     PPOOptions,
     RunName,
-    ScheduleOptions,
+    RunOptions,
     Share,
     run_script,
 )
@@ -55,7 +55,7 @@ from train.common.run import Run, variant_name
 
 
 @dataclass
-class Arguments(PPOOptions, ScheduleOptions):
+class Arguments(PPOOptions, RunOptions):
     """Every option of a run."""
 
     name: RunName = "ppo"
@@ -151,12 +151,12 @@ def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
     )
 
 
-def agent_of(policy: nn.Module, observer: Observer) -> Policy:
+def agent_of(policy: nn.Module, codec: Codec) -> NetworkPolicy:
     """Return the greedy agent of a model's policy."""
     if isinstance(network := policy.mlp_extractor, PolicyNetwork):
-        return NetworkPolicy(network.forward_actor, observer)
+        return NetworkPolicy(network.forward_actor, codec)
     assert isinstance(policy, MaskableActorCriticPolicy)
-    return sb3_agent(policy, observer)
+    return sb3_agent(policy, codec)
 
 
 # --- During training -------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class Learner:
 
     def agent(self) -> Policy:
         """Return the greedy agent of the averaged weights."""
-        return agent_of(self.averaged.module, self.env.envs.observer)
+        return agent_of(self.averaged.module, self.env.envs.codec)
 
     def write_weights(self, path: Path) -> None:
         """Write the model with averaged weights, and its environment's options."""

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork  # noqa: E402
 from quincunx_agents.torch.networks import POINTS_UNIT  # noqa: E402
+from quincunx_env.codec import Codec  # noqa: E402
 from quincunx_env.envs.vector import GamesVectorEnv  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
@@ -20,6 +21,7 @@ from quincunx_env.spiral import Rules as SpiralRules  # noqa: E402
 from tests.agents.positions import dealt, seen  # noqa: E402
 
 OBSERVER = Observer(Rules(), preview=True)
+CODEC = Codec(Rules(), observation="vector", preview=True)
 
 
 def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
@@ -28,9 +30,9 @@ def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
     logits[torch.from_numpy(~mask)] = 9.0
     best = mask.nonzero()[1].max()
     logits[:, best] = 1.0
-    policy = NetworkPolicy(lambda vector: logits[: len(vector)], OBSERVER)
+    policy = NetworkPolicy(lambda vector: logits[: len(vector)], CODEC)
     assert policy(observation, mask, np.random.default_rng(0))[mask[:, best]].tolist() == [best] * mask[:, best].sum()
-    level = NetworkPolicy(lambda vector: torch.zeros(len(vector), mask.shape[1]), OBSERVER)
+    level = NetworkPolicy(lambda vector: torch.zeros(len(vector), mask.shape[1]), CODEC)
     assert level(observation, mask, np.random.default_rng(0)).tolist() == mask.argmax(axis=1).tolist()
 
 
@@ -38,8 +40,8 @@ def test_a_pickled_policy_plays_the_same() -> None:
     """Other processes get it so, also after it has encoded a game."""
     network, (observation, mask) = PolicyNetwork(OBSERVER), seen(dealt(Rules(), 5))
     torch.nn.init.normal_(network.cell_queries.weight)
-    policy = NetworkPolicy(network.forward_actor, OBSERVER)
-    policy.encoder.encode_row(OBSERVER.parts(Game.from_seed(Rules(), 0), 0, by_place=False))
+    policy = NetworkPolicy(network.forward_actor, CODEC)
+    policy.codec.of_game(Game.from_seed(Rules(), 0))
     again = pickle.loads(pickle.dumps(policy))
     rng = np.random.default_rng(0)
     assert again(observation, mask, rng).tolist() == policy(observation, mask, rng).tolist()
@@ -48,7 +50,7 @@ def test_a_pickled_policy_plays_the_same() -> None:
 def test_probabilities_of_plays_are_those_of_the_logits() -> None:
     """In percent, as a table that a picture shows; illegal plays have none."""
     logits = torch.arange(float(Rules().num_actions))[None] / 100
-    policy, game = NetworkPolicy(lambda vector: logits, OBSERVER), Game.from_seed(Rules(), 3)
+    policy, game = NetworkPolicy(lambda vector: logits, CODEC), Game.from_seed(Rules(), 3)
     table, legal = policy.probabilities(game), OBSERVER.mask(game).astype(bool)
     assert (~np.isnan(table)).ravel().tolist() == legal.tolist()
     expected = torch.softmax(logits[0][torch.from_numpy(legal)], 0).numpy() * 100
@@ -101,11 +103,11 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
         torch.nn.init.normal_(parameter, std=0.2)
     observation, mask = seen(dealt(Rules(), 20))
     expected, _ = model.predict(OBSERVER.encoder().encode(observation), action_masks=mask, deterministic=True)
-    agent = sb3_agent(model.policy, OBSERVER)
+    agent = sb3_agent(model.policy, CODEC)
     assert agent(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
     network = model.policy.mlp_extractor
     assert isinstance(network, PolicyNetwork)
-    greedy = NetworkPolicy(network.forward_actor, OBSERVER)
+    greedy = NetworkPolicy(network.forward_actor, CODEC)
     assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
 
 
@@ -126,9 +128,9 @@ def test_an_agent_encodes_observations_as_in_training(actions: str) -> None:
     expected, _ = model.predict(shown, action_masks=masks, deterministic=True)
     assert isinstance(env.envs, GamesVectorEnv)
     observer, batch = env.envs.observer, env.envs.batch
-    agent = sb3_agent(model.policy, observer)
+    agent = sb3_agent(model.policy, env.envs.codec)
     chosen = agent(observer.observe_batch(batch), observer.mask_batch(batch), np.random.default_rng(0))
-    played = observer.joint_actions(batch, expected) if actions == "hand" else expected
+    played = observer.places.joint_actions(batch, expected) if actions == "hand" else expected
     assert chosen.tolist() == played.tolist()
 
 
@@ -165,7 +167,7 @@ def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any,
     from quincunx_agents.torch import QuincunxMaskablePolicy
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(30, observation="vector", preview=True, rules=[rules] if padded else rules)
+    env = SolitaireVecEnv(30, observation="vector", preview=True, rules=rules, padded=padded)
     own = {"observer": env.envs.observer, "width": 24, "depth": 8, "code": 16, "share_features_extractor": shared}
     policy = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs=own, device="cpu", seed=0).policy
     for parameter in policy.parameters():

@@ -90,7 +90,7 @@ def test_intervals_of_evaluations_cover_the_mean() -> None:
 
 
 def test_ratings_are_those_of_the_solitaire_that_was_played() -> None:
-    other = Solitaire(Rules(), ("gone", "kept", "won"), lambda points, lost: np.where(lost, 0, 1 + (points > 10)))
+    other = Solitaire(Rules, ("gone", "kept", "won"), lambda points, lost: np.where(lost, 0, 1 + (points > 10)))
     result = Evaluation(np.array([5, 20, 30, 0]), np.array([False, False, False, True]), solitaire=other)
     assert result.classes == {"gone": 0.25, "kept": 0.25, "won": 0.5}
     header, _, row = table({"mine": result}).splitlines()

@@ -67,7 +67,7 @@ from torch import nn
 
 from quincunx_agents.torch import sb3_agent
 from quincunx_env.adapters import sb3
-from train.recipes.play_network import PlayNetwork
+from quincunx_agents.torch import PlayNetwork
 
 name, steps = sys.argv[1], int(sys.argv[2])
 
@@ -83,14 +83,14 @@ class Network(PlayNetwork):
 class PlayPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule):
         super()._build(lr_schedule)
-        self.mlp_extractor = Network(observer)
+        self.mlp_extractor = Network(codec.observer)
         self.action_net = self.value_net = nn.Identity()
         self.optimizer = self.optimizer_class(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)
 
 
 def add_snapshot(*_):
     if pool and model.num_timesteps % 51_200 == 0:
-        pool.append(sb3_agent(copy.deepcopy(model.policy), observer))
+        pool.append(sb3_agent(copy.deepcopy(model.policy), codec))
         games.env_method("set_pool", pool)
     return True
 
@@ -98,12 +98,12 @@ def add_snapshot(*_):
 pool = ["greedy"] if name == "VsOpponentsVecEnv" else []
 options = {"pool": pool} if pool else {}
 games = getattr(sb3, name)(256, observation="vector", preview=True, actions="hand", **options)
-observer = games.get_attr("observer")[0]
+codec = games.get_attr("codec")[0]
 envs = VecNormalize(games, norm_obs=False, gamma=1.0)
 settings = {"n_steps": 12, "batch_size": 256, "n_epochs": 2, "gamma": 1.0, "gae_lambda": 0.7}
 model = MaskablePPO(PlayPolicy, envs, learning_rate=LinearSchedule(0.002, 0.0, 1.0), seed=0, **settings)
 model.learn(steps, add_snapshot)
-agent = sb3_agent(model.policy, observer)
+agent = sb3_agent(model.policy, codec)
 assert model.num_timesteps >= steps
 """
 
@@ -176,7 +176,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from quincunx_env import Observer, Rules
-from train.recipes.play_network import PlayNetwork
+from quincunx_agents.torch import PlayNetwork
 
 
 class Network(PlayNetwork):
@@ -267,26 +267,18 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from quincunx_agents.torch import NetworkPolicy
-from quincunx_env import Observer, Rules
-from quincunx_env.adapters.rllib import MaskedPPOModule
+from quincunx_agents.torch.rllib_module import PlayModule
+from quincunx_env import Rules
 from quincunx_env.arena import Deals, compare
-from train.recipes.play_network import PlayNetwork
+from quincunx_env.codec import Codec
 
 steps, rules = int(sys.argv[2]), Rules(num_players=2)
-observer = Observer(rules, preview=True)
-
-
-class PlayModule(MaskedPPOModule):
-    def make_network(self):
-        return PlayNetwork(observer)
-
-
 config = PPOConfig().environment(
     "quincunx-players", env_config={"num_players": 2, "actions": "hand"}, disable_env_checking=True
 )
 config.env_runners(num_env_runners=0, num_envs_per_env_runner=64)
 config.multi_agent(policies={"all"}, policy_mapping_fn=lambda *_, **__: "all")
-config.rl_module(rl_module_spec=RLModuleSpec(PlayModule))
+config.rl_module(rl_module_spec=RLModuleSpec(PlayModule, model_config={"rules": rules}))
 config.training(
     gamma=1.0, lambda_=0.7, lr=[[0, 2e-3], [steps, 0.0]], train_batch_size_per_learner=6_144, minibatch_size=512,
     num_epochs=2, use_kl_loss=False, vf_clip_param=float("inf"), vf_loss_coeff=0.0002, grad_clip=0.5,
@@ -294,7 +286,9 @@ config.training(
 algorithm = config.build_algo()
 while algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
     pass
-agent = NetworkPolicy(lambda seen: algorithm.get_module("all").network(seen)[0], observer, by_place=True)
+network = algorithm.get_module("all").network
+codec = Codec(rules, observation="vector", actions="hand", preview=True)
+agent = NetworkPolicy(lambda seen: network(seen)[0], codec)
 np.savetxt("scores.txt", compare([agent, "greedy"], Deals(1_000, "benchmark"), rules=rules).wins[:, 0])
 algorithm.stop()
 """
@@ -516,7 +510,7 @@ CLIENTS = (
     Client("TorchRL", ("torchrl",), "PPO, MaskedCategorical", MASKED, 8, TORCHRL_PPO, learns=True, masked=True),
     Client("Ray RLlib", ("ray",), "PPO, ActionMaskingTorchRLModule", MASKED, 7, RLLIB, learns=True, masked=True),
     Client(
-        *("Ray RLlib", ("ray",), "PPO in self-play, PlayNetwork", "quincunx-players", 3, RLLIB_PLAYERS),
+        *("Ray RLlib", ("ray",), "PPO in self-play, PlayNetwork", "quincunx-players", 1, RLLIB_PLAYERS),
         learns=True,
         masked=True,
     ),

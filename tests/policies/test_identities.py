@@ -59,7 +59,7 @@ DIFFERENT = [
     (EncodedPolicy(greedy), EncodedPolicy(uniform)),
     (EncodedPolicy(greedy, observation="pieces"), EncodedPolicy(greedy, observation="vector")),
     (ChatPolicy(chat, answers=2), ChatPolicy(chat, answers=3)),
-    (functools.partial(greedy, rng=1), functools.partial(greedy, rng=2)),
+    (functools.partial(Plain.__call__, Plain(1)), functools.partial(Plain.__call__, Plain(2))),
     (Plain(1).__call__, Plain(2).__call__),
     *(
         (kind(one), kind(other))

@@ -19,14 +19,13 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.tune.registry import register_env
 
-from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
+from quincunx_agents.torch.rllib_module import PlayModule
 from quincunx_env import quincunx_v0
 from quincunx_env.adapters.rllib import SEED_STRIDE, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
 from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
-from quincunx_env.registry import make_observer, make_rules, spec_of
-from train.recipes.play_network import PlayNetwork
+from quincunx_env.registry import make_rules, spec_of
 
 SEED = 17
 RULES = multiplayer_rules(2)
@@ -248,11 +247,9 @@ def test_acting_out_of_turn_is_refused() -> None:
 # --- The modules -----------------------------------------------------------------------------------------------------
 
 
-def module_of(rules: Rules, space: Any, actions: Any) -> PPOPolicyNetworkModule:
-    spec = RLModuleSpec(
-        PPOPolicyNetworkModule, observation_space=space, action_space=actions, model_config={"rules": rules}
-    )
-    module: PPOPolicyNetworkModule = spec.build()
+def module_of(rules: Rules, space: Any, actions: Any) -> PlayModule:
+    spec = RLModuleSpec(PlayModule, observation_space=space, action_space=actions, model_config={"rules": rules})
+    module: PlayModule = spec.build()
     for parameter in module.parameters():  # nothing is uniform any more
         torch.nn.init.normal_(parameter, std=2.0)
     return module
@@ -261,11 +258,11 @@ def module_of(rules: Rules, space: Any, actions: Any) -> PPOPolicyNetworkModule:
 @pytest.mark.parametrize("players", [1, 2, 4])
 def test_no_forward_pass_gives_an_illegal_action_a_positive_probability(players: int) -> None:
     torch.manual_seed(SEED)
-    rows = SolitaireRLlibVectorEnv({"num_envs": 32})
+    rows = SolitaireRLlibVectorEnv({"num_envs": 32, "actions": "hand"})
     observation = rows.reset(seed=SEED)[0]
     space, actions, rules = rows.single_observation_space, rows.single_action_space, rows.rules
     if players > 1:
-        game = CardGameMultiAgentEnv({"num_players": players})
+        game = CardGameMultiAgentEnv({"num_players": players, "actions": "hand"})
         observed = game.reset(seed=SEED)[0]["player_0"]
         observation = {name: part[None] for name, part in observed.items()}
         space, actions, rules = game.observation_spaces["player_0"], game.action_spaces["player_0"], game.aec.rules
@@ -295,16 +292,9 @@ def test_rllibs_own_wrapper_and_default_module_take_vectors_of_float32() -> None
     assert sum(len(episode) for episode in episodes) >= 60
 
 
-class PlayModule(MaskedPPOModule):
-    """The module on docs/libraries.md."""
-
-    def make_network(self) -> PlayNetwork:
-        """Score plays of the solitaire."""
-        return PlayNetwork(make_observer(Rules(), preview=True))
-
-
 def test_the_small_network_learns_by_place_of_the_hand() -> None:
-    config = solitaire_config(8, actions="hand").rl_module(rl_module_spec=RLModuleSpec(PlayModule))
+    spec = RLModuleSpec(PlayModule, model_config={"rules": Rules(), "width": 32})
+    config = solitaire_config(8, actions="hand").rl_module(rl_module_spec=spec)
     config.training(train_batch_size_per_learner=96, minibatch_size=48, num_epochs=1)
     algorithm = config.build_algo()
     try:

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.recipes
 from quincunx_agents.greedy import greedy  # noqa: E402
 from quincunx_env import Game, Observer, Rules  # noqa: E402
 from quincunx_env.arena import Deals, Evaluation  # noqa: E402
+from quincunx_env.codec import Codec  # noqa: E402
 from quincunx_env.envs.batched import BatchedGames  # noqa: E402
 from quincunx_env.envs.rewards import margin  # noqa: E402
 from quincunx_env.envs.vector import GamesVectorEnv  # noqa: E402
-from quincunx_env.policies import EncodedPolicy  # noqa: E402
 
 TINY: dict[str, Any] = {
     "total_steps": 4 * 1024,
@@ -252,7 +252,8 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
     torch.nn.init.normal_(network.cell_queries.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
-    policy = EncodedPolicy(NetworkPolicy(network.forward_actor, observer), padded=True, preview=True)
+    codec = Codec(Rules(), observation="vector", padded=True, preview=True)
+    policy = NetworkPolicy(network.forward_actor, codec)
     played = compare([policy, greedy], Deals(4, "validation"), rules=observer.rules, names=["network", "greedy"])
     assert played.games == 4 * players, "and every play was legal"
 

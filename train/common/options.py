@@ -104,6 +104,10 @@ class RunOptions(CheckedOptions):
     """validation deals of an evaluation, for each variant; several players play each from every seat"""
     test_deals: NumDeals = 1000
     """benchmark deals of the final figures, for each variant"""
+    eval_every: Count = 100_000
+    """steps between evaluations"""
+    checkpoint_every: Count = 50_000
+    """steps between checkpoints"""
 
     @property
     def folder(self) -> Path:
@@ -119,16 +123,6 @@ class RunOptions(CheckedOptions):
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint from which ``--resume`` continues."""
         return (self.folder / "checkpoint.pt").exists()
-
-
-@dataclass
-class ScheduleOptions(RunOptions):
-    """A run with evaluations and checkpoints in its course."""
-
-    eval_every: Count = 100_000
-    """steps between evaluations"""
-    checkpoint_every: Count = 50_000
-    """steps between checkpoints"""
 
 
 @dataclass

@@ -36,7 +36,7 @@ from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.utils.files import write_text
 from train.common import checkpoint
 from train.common.evaluation import BASELINES, Figures, strength, strengths
-from train.common.options import CheckedOptions, RunOptions, ScheduleOptions
+from train.common.options import CheckedOptions, RunOptions
 from train.common.tables import results_table
 from train.common.timer import PhaseTimer
 
@@ -85,7 +85,7 @@ class Run:
     def __init__(
         self,
         script: str,
-        arguments: ScheduleOptions,
+        arguments: RunOptions,
         learner: Learner,
         variants: Mapping[str, BaseRules],
         total: int,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
+from quincunx_env.codec import Codec
 from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
@@ -19,12 +20,11 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 from tqdm import trange
 
-from quincunx_agents.torch import NetworkPolicy
+from quincunx_agents.torch import NetworkPolicy, PlayNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_env import Observer, Rules
+from quincunx_env import Rules
 from quincunx_env.arena import Deals, Evaluation, evaluate
 from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script
-from train.recipes.play_network import PlayNetwork
 
 
 @dataclass
@@ -64,12 +64,12 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
     torch.set_num_threads(1)
     steps, games = arguments.rollout, arguments.num_envs
     envs = gymnasium.make_vec("Quincunx/SolitaireFlat-v0", num_envs=games, illegal="raise")
-    observer = Observer(Rules(), preview=True)
-    network = PlayNetwork(observer)
+    codec = Codec(Rules(), observation="vector", actions="hand", preview=True)
+    network = PlayNetwork(codec.observer)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     updates = arguments.total_steps // (steps * games)
 
-    observations = torch.zeros(steps, games, observer.encoder(by_place=True).size)
+    observations = torch.zeros(steps, games, codec.encoder.size)
     masks = torch.zeros(steps, games, network.actions, dtype=torch.bool)
     actions = torch.zeros(steps, games, dtype=torch.int64)
     log_probs, rewards, values = torch.zeros(3, steps, games)
@@ -126,7 +126,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 0.5)
                 optimizer.step()
-    agent = NetworkPolicy(lambda seen: network(seen)[0], observer, by_place=True)
+    agent = NetworkPolicy(lambda seen: network(seen)[0], codec)
     result = evaluate(agent, Deals(arguments.deals, "validation"))
     low, high = result.ci95
     lost = f"{result.lost.mean():.1%}"

@@ -26,7 +26,6 @@ from quincunx_agents.torch import sb3_agent
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena.benchmark import write_results
 from quincunx_env.arena.generalisation import TASKS, GeneralisationResult, evaluate_generalisation
-from quincunx_env.policies import EncodedPolicy
 from train.common.options import DEALS_APART, CheckedOptions, Count, NumDeals, Seed, Valid, run_script
 
 
@@ -84,8 +83,7 @@ def main(arguments: Arguments) -> GeneralisationResult:
     )
     envs.seed(DEALS_APART * arguments.seed)
     model.learn(arguments.total_steps, progress_bar=arguments.progress)
-    network = sb3_agent(model.policy, envs.envs.observer)
-    agent = EncodedPolicy(network, padded=True, preview=arguments.preview)
+    agent = sb3_agent(model.policy, envs.envs.codec)
     found = evaluate_generalisation(task.name, agent, deals=arguments.deals, name=arguments.name)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_results(arguments.out, found.results.values())

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from quincunx_agents.agent_specs import rules_of
-from quincunx_agents.torch import NetworkPolicy
+from quincunx_agents.torch import NetworkPolicy, PlayNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.arena import Deals
 from quincunx_env.envs.batched import BatchedGames
@@ -33,7 +33,6 @@ from train.common.evaluation import Figures, strength
 from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script
 from train.common.run import provenance, write_json
 from train.recipes.cleanrl_style import masked
-from train.recipes.play_network import PlayNetwork
 
 
 @dataclass
@@ -150,7 +149,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, dict[str, Figures]]:
                 optimizer.step()
     seconds = process_time() - start
 
-    policy = NetworkPolicy(lambda vectors: network(vectors)[0], envs.observer, by_place=True)
+    policy = NetworkPolicy(lambda vectors: network(vectors)[0], envs.codec)
     deals = Deals(arguments.deals, arguments.domain)
     found = {opponent: strength(policy, opponent, rules, deals) for opponent in ("greedy", "heuristic")}
     for opponent, figures in found.items():

@@ -11,7 +11,7 @@ from train.common.options import (
     CountOrZero,
     NumDeals,
     RunName,
-    ScheduleOptions,
+    RunOptions,
     Setting,
     Share,
 )
@@ -74,7 +74,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 @dataclass
-class Arguments(ScheduleOptions, RolloutOptions, LearningOptions):
+class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """Every option of a run."""
 
     SETTINGS: ClassVar = SETTINGS

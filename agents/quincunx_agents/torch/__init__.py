@@ -2,9 +2,10 @@
 
 They need PyTorch, from the extras ``train`` and ``sb3``.
 
-- `PolicyNetwork`: logits and state value, for policy gradients.
+- `PlayNetwork`: logits and state value, for policy gradients, from vectors by place of the hand.
+- `PolicyNetwork`: the same from vectors by card; larger, and stronger after long training.
 - `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.
-- `NetworkPolicy`: `quincunx_agents.greedy.GreedyPolicy` of a module's logits.
+- `NetworkPolicy`: the greedy policy of a module's logits.
 - `QuincunxMaskablePolicy`, `sb3_agent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an
   agent. They are imported on first use, because they need stable-baselines3 (extra ``sb3``), which Ray RLlib does not.
 """
@@ -17,11 +18,12 @@ from quincunx_env.utils.extras import needs_extra
 with needs_extra("train", "quincunx_agents.torch"):
     from quincunx_agents.torch.network_policy import NetworkPolicy
     from quincunx_agents.torch.networks import PolicyNetwork, ValueNetwork
+    from quincunx_agents.torch.play_network import PlayNetwork
 
 if TYPE_CHECKING:
     from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, sb3_agent
 
-__all__ = ["NetworkPolicy", "PolicyNetwork", "QuincunxMaskablePolicy", "ValueNetwork", "sb3_agent"]
+__all__ = ["NetworkPolicy", "PlayNetwork", "PolicyNetwork", "QuincunxMaskablePolicy", "ValueNetwork", "sb3_agent"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,19 +1,20 @@
-"""`PolicyNetwork` as a module of Ray RLlib."""
+"""`PlayNetwork` as a module of Ray RLlib."""
 
-from quincunx_agents.torch.networks import PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_agents.torch.play_network import PlayNetwork
 from quincunx_env.adapters.rllib import MaskedPPOModule
 from quincunx_env.registry import make_observer
 
 
-class PPOPolicyNetworkModule(MaskedPPOModule):
-    """`PolicyNetwork` for PPO.
+class PlayModule(MaskedPPOModule):
+    """`PlayNetwork` for PPO, in an environment made with ``actions="hand"``.
 
-    ``model_config`` holds ``rules``, the `quincunx_env.quincunx.rules.Rules` that are played, and may hold ``width``,
-    ``depth`` and ``code`` of the network. Observations must have the preview.
+    ``model_config`` holds ``rules``, the rules that are played, and may hold ``width`` of the network. Observations
+    must have the preview, and rewards are in points.
     """
 
-    def make_network(self) -> PolicyNetwork:
-        """Make a `PolicyNetwork`; see `MaskedPPOModule.make_network`."""
+    def make_network(self) -> PlayNetwork:
+        """Make a `PlayNetwork`; see `MaskedPPOModule.make_network`."""
         config = self.model_config
-        sizes = {name: config[name] for name in ("width", "depth", "code") if name in config}
-        return PolicyNetwork(make_observer(config["rules"], preview=True), **sizes)
+        width = {"width": config["width"]} if "width" in config else {}
+        return PlayNetwork(make_observer(config["rules"], preview=True), unit=RETURN_SCALE, **width)

@@ -14,11 +14,17 @@ class PlayNetwork(nn.Module):
 
     A play has four parts: card, cell with the cards near it, points and draws, and a summary of the position. Each
     passes a linear layer, and they are added. Two layers follow, and the points are added to the logit.
+
+    Args:
+        observer: makes the observations, with the preview.
+        width: units of a layer.
+        unit: points to one unit of the critic's output.
     """
 
-    def __init__(self, observer: Observer, width: int = 128) -> None:
+    def __init__(self, observer: Observer, width: int = 128, unit: float = 1.0) -> None:
         super().__init__()
         self.slices, self.actions = observer.encoder(by_place=True).slices, observer.places.num_actions
+        self.unit = unit
         self.places, self.cells = observer.places.places, observer.places.cells
         size = {name: place.stop - place.start for name, place in self.slices.items()}
         features = size["hand"] // self.places
@@ -48,4 +54,4 @@ class PlayNetwork(nn.Module):
         hidden = hidden + near.index_select(0, row * self.side**2 + cell)
         scores = play[:, 0] + self.score(hidden)[:, 0]
         logits = observation.new_zeros(len(observation), self.actions)
-        return logits.index_put((row, place * self.cells + cell), scores), self.value(summary)[:, 0]
+        return logits.index_put((row, place * self.cells + cell), scores), self.unit * self.value(summary)[:, 0]

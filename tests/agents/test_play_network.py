@@ -8,13 +8,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from quincunx_agents.torch import PlayNetwork  # noqa: E402
 from quincunx_env import Rules, make_observer, spiral  # noqa: E402
 from quincunx_env.arena import Deals, evaluate  # noqa: E402
 from quincunx_env.core.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.observation import PREVIEW_UNIT  # noqa: E402
 from quincunx_env.spiral.observation import PREVIEW_UNIT as SPIRAL_UNIT  # noqa: E402
 from tests.clients.clients import PLAY_POLICY  # noqa: E402
-from train.recipes.play_network import PlayNetwork  # noqa: E402
 
 RULES = [Rules(), Rules(num_players=2), Rules(num_players=3, start="open"), spiral.Rules()]
 
@@ -41,7 +41,7 @@ def test_the_logit_of_a_play_grows_with_its_points(rules: Any) -> None:
         torch.nn.init.zeros_(parameter)
     logits, values = network(vectors(observer, batch))
     assert values.shape == (len(logits),)
-    scores = observer.places.by_card(logits.detach().numpy(), batch.mask)[:, : batch.mask.shape[1]]
+    scores = observer.places.to_joint_scores(logits.detach().numpy(), batch.mask)
     preview = observer.observe_batch(batch)["preview"][..., 0].reshape(len(scores), -1)
     unit = SPIRAL_UNIT if rules.game == "spiral" else PREVIEW_UNIT
     assert preview[batch.mask].any()
@@ -96,8 +96,8 @@ def test_the_program_plays_against_its_past(monkeypatch: pytest.MonkeyPatch) -> 
     variables = trained("VsOpponentsVecEnv", monkeypatch)
     greedy, *snapshots = variables["pool"]
     assert greedy == "greedy"
-    assert [policy for (policy,) in variables["games"].envs.opponents.policies[1:]] == snapshots
-    observer = variables["observer"]
+    assert variables["games"].envs.opponents.policies[1:] == snapshots
+    observer = variables["codec"].observer
     seen = vectors(observer, positions(observer))
     first, second = (each.logits(seen) for each in snapshots)
     assert (first != second).any()
