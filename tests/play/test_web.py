@@ -324,6 +324,18 @@ def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> 
         assert (f"<p>{headline}</p>" in shown) == (str(headline) in said) == game.over
 
 
+def test_the_start_page_offers_the_options_that_go_together() -> None:
+    """But for the mini variant, which is for research."""
+    offered = {name: [choice.option.name for choice in kind.options] for name, kind in KINDS.items()}
+    assert offered["solitaire"][:4] == ["edge_contact", "excuse", "pawns", "flush"]
+    assert offered["players"][:7] == ["num_players", "start", "excuse", "pawns", "flush", "simpleton", "match"]
+    assert offered["spiral"][:3] == ["scoring", "fifteens", "deals"]
+    assert not {"num_players", "start", "simpleton", "match", "mini"} & {*offered["solitaire"]}
+    assert not {"edge_contact", "mini"} & {*offered["players"]}
+    values = [[*choice.values] for choice in KINDS["players"].options[:3]]
+    assert values == [["2", "3", "4"], ["corners", "open"], ["", "yes"]]
+
+
 def test_numbers_in_forms_are_their_values() -> None:
     options = [option for kind in KINDS.values() for option in kind.options]
     numbers = [each for option in options for each in option.values.items() if each[0].isdigit()]
