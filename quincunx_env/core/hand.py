@@ -33,6 +33,7 @@ class JointActions:
     Attributes:
         num_actions: A.
         plays: number of plays; announcements follow.
+        announces: whether there are announcements.
         is_joint: whether the numbers are the engines'.
     """
 
@@ -41,12 +42,13 @@ class JointActions:
     def __init__(self, rules: BaseRules, cells: int) -> None:
         self.num_actions, self.cells = rules.num_actions, cells
         self.plays = rules.num_cards * cells
+        self.announces = self.num_actions > self.plays
 
     # --- Games -------------------------------------------------------------------------------------------------------
 
     def legal_cells(self, game: SomeGame) -> bytes | bytearray:
         """Return 1 for each legal cell; no bytes unless a play is due."""
-        return b"" if game.over or game.decision != "play" else game.legal
+        return b"" if game.over or (self.announces and game.decision != "play") else game.legal
 
     def cell_mask(self, batch: SomeBatch) -> Bools:
         """Return the legal cells of each game, bool [B, C]."""
@@ -56,8 +58,12 @@ class JointActions:
         """Return legal actions of the seat to move, int8 [A], 1 = legal. All are 0 when the game is over."""
         mask, cells = bytearray(self.num_actions), self.cells
         if legal := self.legal_cells(game):
-            for first in compress(range(0, self.plays, cells), game.hands[game.mover]):
-                mask[first : first + cells] = legal
+            hand = game.hands[game.mover]
+            if cells == 1:
+                mask[: len(hand)] = hand
+            else:
+                for first in compress(range(0, self.plays, cells), hand):
+                    mask[first : first + cells] = legal
         elif not game.over:
             mask[self.plays :] = bytes([1]) * (self.num_actions - self.plays)
         return np.frombuffer(mask, np.int8)

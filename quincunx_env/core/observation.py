@@ -114,7 +114,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
                 the values of all cards.
 
         Returns:
-            New buffers or arrays of the pieces' dtypes.
+            For a piece of one axis a new buffer of its dtype, for another piece a new array.
         """
 
     @abstractmethod
@@ -203,16 +203,18 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
         """Return a seat's observation of one game, as pieces in order. The arrays are new."""
-        values = self.parts(game, seat, by_place=False)
+        values = self.values(game, seat, None)
+        values["hand"] = game.hands[seat].ljust(self.num_cards, b"\0")  # a copy
         pieces: Pieces = {}
-        for name, dtype in self._dtypes:
-            value = values[name]
-            pieces[name] = value if type(value) is np.ndarray else np.frombuffer(value, dtype)
+        frombuffer = np.frombuffer
+        for name, dtype, is_flat in self._forms:
+            pieces[name] = frombuffer(values[name], dtype) if is_flat else values[name]
         return pieces
 
     @cached_property
-    def _dtypes(self) -> list[tuple[str, type[np.integer[Any]]]]:
-        return [(piece.name, piece.dtype) for piece in self.pieces]
+    def _forms(self) -> list[tuple[str, type[np.integer[Any]], bool]]:
+        """Name and dtype of each piece, and whether it has one axis."""
+        return [(piece.name, piece.dtype, len(piece.shape) == 1) for piece in self.pieces]
 
     def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
         """Return observations of one seat of each game, as pieces [B, ...].
@@ -225,7 +227,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         values = self.parts_batch(batch, seats, by_place=False)
         own = batch.__dict__ if copy else {}  # views of the batch have the names of its arrays
         pieces: Pieces = {}
-        for name, _ in self._dtypes:
+        for name, *_ in self._forms:
             pieces[name] = values[name].copy() if name in own else values[name]
         return pieces
 

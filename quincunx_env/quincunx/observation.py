@@ -131,9 +131,13 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             card, cell = game.pending
             preview[card if shown is None else 0, cell] = game._value(card, cell)
         elif seat == game.mover and not game.over:
-            cards = np.frombuffer(game.hands[seat], np.int8).nonzero()[0] if shown is None else np.array(shown)
-            at = cards if shown is None else (cards != EMPTY).nonzero()[0]
-            preview[at] = self._values.one_game(game.board, cards if shown is None else cards[at], game.legal)
+            held = None if shown is None else len(shown) - shown.count(EMPTY)
+            cards = (
+                np.frombuffer(game.hands[seat], np.int8).nonzero()[0]
+                if shown is None
+                else np.array(shown[:held], np.int64)
+            )
+            preview[cards if shown is None else slice(held)] = self._values.one_game(game.board, cards, game.legal)
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------
