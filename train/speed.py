@@ -339,7 +339,7 @@ class Cost:
     calls: float
     """Calls of functions, in Python and C: a mean over fixed games, the same on every machine."""
     time: float
-    """Processor time, in passes of the `yardstick`."""
+    """Processor time, in passes of the `reference_loop`."""
 
     def excess(self, stored: "Cost", one_game: bool) -> str:
         """Describe which limits of the stored cost are exceeded; empty for none."""
@@ -385,7 +385,7 @@ def count_calls(interface: Interface) -> float:
 
 
 def measure_time(interface: Interface, enough: float = 0.0, clock: Callable[[], float] = time.process_time) -> float:
-    """Return the time of a step, in passes of the `yardstick`.
+    """Return the time of a step, in passes of the `reference_loop`.
 
     Samples of both alternate, and the fastest of each are compared. Above ``enough`` as many samples are added.
 
@@ -394,7 +394,7 @@ def measure_time(interface: Interface, enough: float = 0.0, clock: Callable[[], 
         enough: a time that needs no second look.
         clock: returns seconds.
     """
-    loop, passes = yardstick()
+    loop, passes = reference_loop()
     own, other = list[float](), list[float]()
     found = float("inf")
     gc.disable()  # a test has more to collect than a script
@@ -411,7 +411,7 @@ def measure_time(interface: Interface, enough: float = 0.0, clock: Callable[[], 
 
 
 @cache
-def yardstick() -> tuple[Callable[[], None], int]:
+def reference_loop() -> tuple[Callable[[], None], int]:
     """Return a fixed loop of NumPy operations, and its number of passes.
 
     The operations are like the engines'. Half of a pass is calls, on arrays of 16 games. The other half is arithmetic,

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("sb3_contrib")
 pytest.importorskip("tyro")
 
-from train.speed import Cost, Interface, count_calls, measure_costs, measure_time, read_costs, yardstick
+from train.speed import Cost, Interface, count_calls, measure_costs, measure_time, read_costs, reference_loop
 
 STORED = Cost(calls=44.0, time=0.01)
 
@@ -39,8 +39,8 @@ def test_a_step_of_many_games_may_gain_ten_calls() -> None:
 
 
 def fake(durations: list[float], steps: int = 5) -> tuple[Interface, Iterator[float]]:
-    """An interface whose runs take these seconds in turn, with a clock. A pass of the yardstick takes one second."""
-    passes = yardstick()[1]
+    """Return an interface whose runs take these seconds, and a clock. A pass of the reference loop takes one second."""
+    passes = reference_loop()[1]
 
     def clock() -> Iterator[float]:
         now = 0.0
@@ -68,7 +68,7 @@ def test_a_time_above_the_limit_is_measured_again() -> None:
 
 def test_twice_the_work_is_twice_the_time() -> None:
     """In real time, and with the calls counted."""
-    loop, passes = yardstick()
+    loop, passes = reference_loop()
 
     def twice() -> None:
         loop()
