@@ -73,7 +73,7 @@ def test_the_overview_without_arguments_is_what_a_user_needs(
     assert rows == ["search", "value", "monte-carlo", "heuristic", "greedy", "uniform"], "strongest"
     assert all(hasattr(quincunx_env, name) for name in re.findall(r"quincunx_env\.(\w+)[.(]", text))
     result = baselines()["solitaire", "value"].score.value
-    assert re.search(rf"^  value +{result:.1f} +\d+\.\d% +[1-9]\d*$", text, re.MULTILINE)
+    assert re.search(rf"^  value +{result:.1f} +\d+\.\d% +[1-9][\d.]*$", text, re.MULTILINE)
     for extra in extras:
         state = "installed" if library == "numpy" else f'missing: pip install "quincunx_env[{extra}]"'
         assert bool(re.search(rf"^  {extra} .*: {re.escape(state)}$", text, re.MULTILINE)) == (extra != "dev")
