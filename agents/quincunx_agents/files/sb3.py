@@ -7,12 +7,12 @@ The algorithm and the options of the environment stand in the JSON file beside a
 import warnings
 from typing import Any
 
-import torch
 from gymnasium import spaces
 
 from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("sb3", "a model of stable-baselines3"):
+    import torch
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import A2C, DQN, PPO
 
