@@ -144,7 +144,7 @@ def play_matches(
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
-        NotFiniteError: if the numbers by which a policy chooses are NaN or infinite.
+        PolicyError: if a policy cannot choose, as by numbers that are NaN or infinite.
         PolicyFileError: if these are the numbers of a model in a file.
     """
     numbers, rules = config.deal_numbers(chunk), config.rules
