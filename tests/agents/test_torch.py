@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import NetworkPolicy, PolicyNetwork  # noqa: E402
-from quincunx_agents.torch.networks import POINTS_UNIT  # noqa: E402
+from quincunx_agents.torch.networks import POINTS_UNIT, near_cells  # noqa: E402
 from quincunx_env.codec import Codec  # noqa: E402
 from quincunx_env.envs.vector import GamesVectorEnv  # noqa: E402
 from quincunx_env.quincunx.game import Game  # noqa: E402
@@ -157,6 +157,11 @@ def test_the_network_recognises_every_card_by_its_features(options: dict[str, An
     board.encoding.encode(boards, vectors[:, observer.encoder().slices["board"]])
     faces = network._faces(torch.from_numpy(vectors))
     assert network.card_of_code[(faces @ network.code_weights).long()].tolist() == boards.tolist()
+
+
+def test_near_cells_are_one_and_two_away_in_row_and_column() -> None:
+    """Of cell 5, in row 1 and column 1 of a grid of 4 rows."""
+    assert near_cells(16)[5].tolist() == [16, 4, 6, 7, 16, 1, 9, 13]
 
 
 def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any, Any, np.ndarray]:

@@ -10,6 +10,7 @@ import pytest
 from quincunx_env import Rules, make_observer
 from quincunx_env.core.arrays import Words, as_bits
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.encoding import one_hot
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.cards import card_name, parse_cards, print_cards
 from quincunx_env.quincunx.padded import PaddedObserver
@@ -107,6 +108,16 @@ def test_cards_and_numbers_are_encoded_as_documented() -> None:
     wide = PaddedObserver(rules)
     board = wide.encoder().encode(wide.observe(game))[wide.encoder().slices["board"]].reshape(81, -1)
     assert (board[:, -1] == -1).sum() == 81 - 16, "cells that these rules do not have"
+
+
+def test_an_integer_is_one_hot_and_its_lack_is_nothing() -> None:
+    """-1, the lack of an integer, is all 0."""
+    assert [one_hot(3, "").table[number + 1].tolist() for number in (-1, 0, 1, 2)] == [
+        [0, 0, 0],
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+    ]
 
 
 # --- Places of the hand ----------------------------------------------------------------------------------------------
