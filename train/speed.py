@@ -38,6 +38,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, make_rules, spec_of
 from quincunx_env.utils.files import write_text
 from quincunx_env.utils.markdown import markdown_table
+from quincunx_env.utils.processes import worker_processes
 from train.common.options import CheckedOptions, Count, Valid, run_script
 
 RULES = Rules()
@@ -74,11 +75,6 @@ class Interface:
     run: Callable[[], None]
     steps: int
     calls: int
-
-    @property
-    def one_game(self) -> bool:
-        """Whether a step is of one game."""
-        return self.steps == self.calls
 
 
 def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tuple[Actions, int]:
@@ -322,7 +318,7 @@ MOST_CALLS = 1.1
 MORE_CALLS_OF_ONE_GAME, MORE_CALLS_OF_MANY = 2, 10
 """Most calls that a step may gain unnoticed.
 
-Made twice, a mask adds 3 calls or more with one game and 16 or more with many, and an observation adds more.
+Made twice, a mask adds 3 calls or more with one game and 15 or more with many, and an observation adds more.
 """
 
 MOST_TIME = 2.0
@@ -352,16 +348,22 @@ class Cost:
         return " and ".join(found)
 
 
-def measure_costs(stored: Mapping[str, Cost]) -> dict[str, tuple[Interface, Cost]]:
-    """Return each interface with the cost of its step, by name.
+def measure_costs(stored: Mapping[str, Cost]) -> dict[str, tuple[bool, Cost]]:
+    """Measure each interface: whether of one game, and a step's cost.
 
-    A time within the limit of the stored one is not measured again.
+    A process with one NumPy thread measures. A time within the limit of the stored one is not measured again.
     """
+    with worker_processes(1) as pool:
+        return pool.submit(_measure_costs, stored).result()
+
+
+def _measure_costs(stored: Mapping[str, Cost]) -> dict[str, tuple[bool, Cost]]:
+    """See `measure_costs`."""
     calls = {each.name: count_calls(each) for each in every_interface(many=8192, few=96)}
     found = {}
     for each in every_interface(many=32_768, few=384):
         enough = MOST_TIME * stored[each.name].time if each.name in stored else 0.0
-        found[each.name] = each, Cost(calls[each.name], measure_time(each, enough))
+        found[each.name] = each.steps == each.calls, Cost(calls[each.name], measure_time(each, enough))
     return found
 
 

@@ -86,8 +86,8 @@ def test_no_step_costs_more_than_stored() -> None:
         pytest.skip("costs are stored for other versions of libraries")
     now = measure_costs(stored)
     assert now.keys() == stored.keys(), "python -m train.speed --store-costs"
-    grown = {name: cost.excess(stored[name], interface.one_game) for name, (interface, cost) in now.items()}
+    grown = {name: cost.excess(stored[name], one_game) for name, (one_game, cost) in now.items()}
     found = "; ".join(f"{name}: {excess}" for name, excess in grown.items() if excess)
     assert not found, f"{found}; if that is worth it: python -m train.speed --store-costs"
-    loose = [name for name, (each, cost) in now.items() if Cost(stored[name].calls, 0).excess(cost, each.one_game)]
+    loose = [name for name, (one_game, cost) in now.items() if Cost(stored[name].calls, 0).excess(cost, one_game)]
     assert not loose, f"fewer calls than stored: {', '.join(loose)}; python -m train.speed --store-costs"
