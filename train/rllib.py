@@ -52,6 +52,7 @@ from train.common.options import (
     CountOrZero,
     EmbeddedRules,
     NumDeals,
+    OptionError,
     Positive,
     PPOOptions,
     RunName,
@@ -94,6 +95,11 @@ class Arguments(PPOOptions, RunOptions):
     """iterations between evaluations"""
     eval_deals: NumDeals = 200
     """validation deals of an evaluation"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules.simpleton:
+            raise OptionError("--simpleton: the network does not announce points; train without it")
 
 
 HEALTH_PROBE_TIMEOUT, RESTORE_TIMEOUT = 10, 60

@@ -101,3 +101,11 @@ def test_the_program_plays_against_its_past(monkeypatch: pytest.MonkeyPatch) -> 
     seen = vectors(observer, positions(observer))
     first, second = (each.logits(seen) for each in snapshots)
     assert (first != second).any()
+
+
+@pytest.mark.parametrize(
+    ("rules", "preview"), [(Rules(), False), (Rules(num_players=2, simpleton=True), True)], ids=["preview", "Simpleton"]
+)
+def test_the_network_needs_the_preview_and_rules_without_simpleton(rules: Rules, preview: bool) -> None:
+    with pytest.raises(ValueError, match="needs the preview, and rules without Simpleton"):
+        PlayNetwork(make_observer(rules, preview=preview))

@@ -17,7 +17,7 @@ from quincunx_env.arena import compare, evaluate
 from quincunx_env.codec import Codec
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import rllib as training
-from train.common.options import CheckpointError
+from train.common.options import CheckpointError, OptionError
 from train.rllib import Arguments, main
 
 TINY: dict[str, Any] = {
@@ -137,6 +137,11 @@ def test_a_checkpoint_that_cannot_be_used_is_refused() -> None:
     algorithm.stop()
     with pytest.raises(CheckpointError, match="--storage must be a folder or a URI"):
         main(Arguments(**TINY | {"storage": "nowhere://bucket"}))
+
+
+def test_rules_with_announcements_are_refused() -> None:
+    with pytest.raises(OptionError, match="--simpleton: the network does not announce points"):
+        Arguments(rules=Rules(num_players=2, simpleton=True))
 
 
 def test_training_continues_when_all_env_runners_are_lost() -> None:

@@ -19,10 +19,15 @@ class PlayNetwork(nn.Module):
         observer: makes the observations, with the preview.
         width: units of a layer.
         unit: points to one unit of the critic's output.
+
+    Raises:
+        ValueError: for an observer without the preview, or of rules by which points are announced.
     """
 
     def __init__(self, observer: Observer, width: int = 128, unit: float = 1.0) -> None:
         super().__init__()
+        if not observer.preview or "announce" in observer.rules.decisions:
+            raise ValueError(f"the network needs the preview, and rules without Simpleton; got {observer.rules}")
         self.slices, self.actions = observer.encoder(by_place=True).slices, observer.places.num_actions
         self.unit = unit
         self.places, self.cells = observer.places.places, observer.places.cells
