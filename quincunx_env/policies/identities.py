@@ -35,7 +35,8 @@ def identity(policy: Agent) -> str | None:
     - of an object its state: the compared fields of a dataclass, otherwise its pickle.
 
     Returns:
-        64 hexadecimal digits; None if the policy cannot be pickled, as a lambda, or if its code is in no file.
+        64 hexadecimal digits; None if the policy cannot be pickled, as a lambda, if its code is in no file, or if
+        files have changed since they were first asked for.
     """
     content = BytesIO()
     pickler = _Pickler(content)
@@ -71,17 +72,20 @@ class _Pickler(pickle.Pickler):
 def _source(name: str) -> str:
     """Return the hash of the files of an imported module. Modules of Python and of this package have versions.
 
-    Files that have changed since they were first asked for keep their hash, as the code in memory has not changed.
+    Raises:
+        ValueError: if files have changed since they were first asked for. This process has the code of before; the
+            processes that it starts import the new one.
     """
     top = name.partition(".")[0]
     if (top in sys.stdlib_module_names and name != "__main__") or top == "quincunx_env":
         return ""
     module: Any = sys.modules[name]
     imported = module.__spec__ or module
-    before, found = _seen.get(name, (None, ""))
-    if before is not imported:
-        found = hashlib.sha256(b"".join(path.read_bytes() for path in _files(module, sys.modules[top]))).hexdigest()
-        _seen[name] = imported, found
+    found = hashlib.sha256(b"".join(path.read_bytes() for path in _files(module, sys.modules[top]))).hexdigest()
+    before, first = _seen.get(name, (None, found))
+    if before is imported and found != first:
+        raise ValueError(f"{name} has changed since it was imported")
+    _seen[name] = imported, found
     return found
 
 
