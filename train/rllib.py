@@ -59,7 +59,7 @@ from train.common.options import (
     RunOptions,
     run_script,
 )
-from train.common.run import report, variant_name
+from train.common.run import measure, report, variant_name
 
 
 @dataclass
@@ -146,7 +146,7 @@ def train(arguments: Arguments) -> dict[str, Any]:
                 measured = strengths(agent(arguments, algorithm), arguments.against, variants, deals)
                 history.append({"done": iteration, "steps": done, "variants": measured})
                 [figures] = measured.values()
-                bar.set_postfix({name: f"{figures[name]:.3g}" for name in ("mean", "win_rate") if name in figures})
+                bar.set_postfix({measure(figures): f"{figures[measure(figures)]:.3g}"})
                 found |= figures
             for name, value in found.items():
                 writer.add_scalar(name, value, done)

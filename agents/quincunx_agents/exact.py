@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools, Ints, observer_for
-from quincunx_env.core.arrays import ONE, Words, as_bits, unpack
+from quincunx_env.core.arrays import ONE, Words, unpack
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
@@ -131,19 +131,11 @@ def _penalties(games: Batch, edges: _Edges) -> Values:
     """Return the expected penalty after the last play: of the cards that stay in the hand, and of the cards drawn."""
     rules = games.rules
     penalty = derived_tables().penalty[: rules.num_cards]
-    left, unseen = (unpack(cards[:, None], rules.num_cards) for cards in (games.hands[:, 0], _unseen(games)))
+    left, unseen = (unpack(cards[:, None], rules.num_cards) for cards in (games.hands[:, 0], games.unseen))
     mean = unseen @ penalty / np.maximum(unseen.sum(axis=1), 1)
     cards = edges.action // rules.num_cells
     expected: Values = (left @ penalty)[edges.state] - penalty[cards] + edges.draws * mean[edges.state]
     return expected
-
-
-def _unseen(games: Batch) -> Words:
-    """Return bits of cards outside grid and hand, uint64 [B]."""
-    board = games.board[:, :-1]
-    deck = np.bitwise_or.reduce(ONE << np.array(games.rules.deck, np.uint64))
-    unseen: Words = deck & ~(as_bits(board, board >= 0) | games.hands[:, 0])
-    return unseen
 
 
 def _draws(games: Batch, edges: _Edges) -> Iterator[tuple[Ints, Ints, Words]]:
@@ -151,7 +143,7 @@ def _draws(games: Batch, edges: _Edges) -> Iterator[tuple[Ints, Ints, Words]]:
 
     Items are indices of actions [n], and for each of their sets the action, [n * S], and the bits, [n * S].
     """
-    unseen = _unseen(games)
+    unseen = games.unseen
     size = np.bitwise_count(unseen)[edges.state].astype(np.int64)
     for cards, draws in np.unique(np.stack([size, edges.draws], axis=1), axis=0).tolist():
         same = np.flatnonzero((size == cards) & (edges.draws == draws))

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
+from quincunx_env.arena.luck import luck_of
 from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
 from quincunx_env.arena.runner import Lineup, Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate
@@ -141,6 +142,8 @@ class TaskResult:
     """Solitaire: share of lost rounds."""
     margin: float | None = None
     """Several players: mean points minus the mean of the other seats."""
+    adjusted: Estimate | None = None
+    """Solitaire: the score without the luck of the cards, where it was measured."""
 
     @cached_property
     def baseline_scores(self) -> tuple[float, float]:
@@ -161,6 +164,7 @@ def evaluate_on_task(
     split: Split = "final",
     deals: int | None = None,
     name: str | None = None,
+    adjusted: bool = False,
     run: Run = Run(),
 ) -> TaskResult:
     """Evaluate a policy on a task.
@@ -171,6 +175,7 @@ def evaluate_on_task(
         split: deals to play, see `Split`.
         deals: number of deals, the first ones of the split; all of them if None.
         name: of the policy in tables.
+        adjusted: in the solitaire, also measure the score without luck (`quincunx_env.arena.luck`).
         run: how the games are played.
 
     Raises:
@@ -184,6 +189,8 @@ def evaluate_on_task(
         if deals > numbers.count:
             raise ValueError(f"{task.name} has {numbers.count} {split} deals, got {deals}")
         numbers = replace(numbers, count=deals)
+    if adjusted and task.opponent is not None:
+        raise ValueError(f"{task.name} has no adjusted scores: only the solitaire has them")
     config = run.config(task.rules, numbers)
     policies: dict[str, Agent | str] = {name: policy}
     if task.opponent is not None:
@@ -192,18 +199,23 @@ def evaluate_on_task(
 
     def measure(lineup: Lineup, results: MatchResults) -> Evaluation | Comparison:
         if task.opponent is None:
-            return Evaluation.from_results(results, task.rules)
+            luck = luck_of(results, config, run=run) if adjusted else None
+            return Evaluation.from_results(results, task.rules, luck=luck)
         return Comparison.from_results(lineup, seats, results, config)
 
     found = measure_lineups(policies, [names], config, run, measure)[names]
     if isinstance(found, Evaluation):
-        return TaskResult(task, name, numbers, Estimate.of_mean(found.values), lost=float(found.lost.mean()))
+        lost, without_luck = float(found.lost.mean()), found.adjusted_mean
+        return TaskResult(task, name, numbers, Estimate.of_mean(found.values), lost=lost, adjusted=without_luck)
     return TaskResult(task, name, numbers, found.win_rate(), margin=found.margin().value)
 
 
 # --- Stored results --------------------------------------------------------------------------------------------------
 
-_COLUMNS = ("version", "task", "policy", "domain", "first", "deals", "score", "low", "high", "lost", "margin")
+_COLUMNS = (
+    *("version", "task", "policy", "domain", "first", "deals", "score", "low", "high", "lost", "margin"),
+    *("adjusted", "adjusted_low", "adjusted_high"),
+)
 
 
 def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
@@ -228,7 +240,7 @@ def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
 
 def _row(result: TaskResult) -> list[str]:
     deals = result.deals
-    figures = (*result.score, result.lost, result.margin)
+    figures = (*result.score, result.lost, result.margin, *(result.adjusted or (None,) * 3))
     return [
         *(VERSION, result.task.name, result.policy, deals.domain, str(deals.first), str(deals.count)),
         *("" if figure is None else f"{figure:.5f}" for figure in figures),
@@ -257,7 +269,9 @@ def _result(row: dict[str, Any]) -> TaskResult:
     lost, margin = (float(row[name]) if row[name] else None for name in ("lost", "margin"))
     deals = Deals(int(row["deals"]), row["domain"], int(row["first"]))
     score = Estimate(*(float(row[name]) for name in ("score", "low", "high")))
-    return TaskResult(task_of(row["task"]), row["policy"], deals, score, lost, margin)
+    adjusted = [float(row[f"adjusted{end}"]) for end in ("", "_low", "_high") if row[f"adjusted{end}"]]
+    without_luck = Estimate(*adjusted) if adjusted else None
+    return TaskResult(task_of(row["task"]), row["policy"], deals, score, lost, margin, without_luck)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.luck import Luck, luck_of
 from quincunx_env.arena.matches import Deals, MatchResults
 from quincunx_env.arena.runner import Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, in_words
@@ -38,17 +39,21 @@ class Evaluation:
         lost: bool [deals], whether the hand ran out.
         lost_value: value of a lost round in the mean.
         solitaire: the solitaire, whose ratings count.
+        luck: luck of the cards; None where it was not measured.
     """
 
     scores: npt.NDArray[np.int64]
     lost: npt.NDArray[np.bool_]
     lost_value: float = 0.0
     solitaire: Solitaire = SOLITAIRE
+    luck: Luck | None = None
 
     @classmethod
-    def from_results(cls, results: MatchResults, rules: BaseRules, lost_value: float = 0.0) -> Self:
+    def from_results(
+        cls, results: MatchResults, rules: BaseRules, lost_value: float = 0.0, luck: Luck | None = None
+    ) -> Self:
         """Make the evaluation of the only lineup and seat of a solitaire."""
-        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value, solitaire_of(rules.game))
+        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value, solitaire_of(rules.game), luck)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -73,6 +78,18 @@ class Evaluation:
         return low, high
 
     @property
+    def adjusted_mean(self) -> Estimate | None:
+        """Mean of the values without the luck of the cards, see `quincunx_env.arena.luck`. None without ``luck``."""
+        return None if self.luck is None else self.luck.adjusted_mean(self.values)
+
+    def minus(self, other: "Evaluation") -> tuple[Estimate, Estimate | None]:
+        """Return the mean difference to another policy on the same deals, and the same without luck."""
+        plain = Estimate.of_mean(self.values - other.values)
+        if self.luck is None or other.luck is None:
+            return plain, None
+        return plain, Estimate.of_mean(self.luck.adjusted(self.values) - other.luck.adjusted(other.values))
+
+    @property
     def classes(self) -> dict[str, float]:
         """Share of the deals with each rating, ascending."""
         classes = self.solitaire.rate(self.scores, self.lost)
@@ -85,8 +102,8 @@ class Evaluation:
     def _repr_markdown_(self) -> str:
         return table({"": self})
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values.
+    def figures(self) -> dict[str, Any]:
+        """Return the figures that follow from the points, as JSON values.
 
         These are mean, interval, shares of lost rounds and classes, number of deals, and value of a lost round.
         """
@@ -99,7 +116,10 @@ class Evaluation:
             "lost_value": self.lost_value,
         }
 
-    figures = to_json
+    def to_json(self) -> dict[str, Any]:
+        """Return `figures`, with the adjusted mean if there is one."""
+        adjusted = self.adjusted_mean
+        return self.figures() | ({} if adjusted is None else {"adjusted_mean": adjusted.to_json()})
 
 
 def evaluate(
@@ -108,6 +128,7 @@ def evaluate(
     *,
     rules: BaseRules = SOLITAIRE.rules,
     lost_value: float = 0.0,
+    adjusted: bool = False,
     run: Run = Run(),
 ) -> Evaluation:
     """Evaluate a policy at the solitaire on numbered deals.
@@ -117,6 +138,7 @@ def evaluate(
         deals: numbered deals; an integer means the first ones of the benchmark.
         rules: rules of the solitaire.
         lost_value: value of a lost round.
+        adjusted: also measure the luck of the cards, for `Evaluation.adjusted_mean`.
         run: how the games are played.
 
     Raises:
@@ -125,7 +147,7 @@ def evaluate(
         IllegalAction: if the policy chooses an illegal action.
     """
     named = {display_name(policy): policy}
-    [evaluation] = evaluate_all(named, deals, rules=rules, lost_value=lost_value, run=run).values()
+    [evaluation] = evaluate_all(named, deals, rules=rules, lost_value=lost_value, adjusted=adjusted, run=run).values()
     return evaluation
 
 
@@ -135,6 +157,7 @@ def evaluate_all(
     *,
     rules: BaseRules = SOLITAIRE.rules,
     lost_value: float = 0.0,
+    adjusted: bool = False,
     run: Run = Run(),
 ) -> dict[str, Evaluation]:
     """Evaluate several policies like `evaluate`.
@@ -144,6 +167,7 @@ def evaluate_all(
         deals: numbered deals.
         rules: rules of the solitaire.
         lost_value: value of a lost round.
+        adjusted: also measure the luck of the cards, for `Evaluation.adjusted_mean`.
         run: how the games are played.
 
     Raises:
@@ -160,7 +184,8 @@ def evaluate_all(
         raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
 
     def measure(_: object, results: MatchResults) -> Evaluation:
-        return Evaluation.from_results(results, rules, lost_value)
+        luck = luck_of(results, config, run=run) if adjusted else None
+        return Evaluation.from_results(results, rules, lost_value, luck)
 
     named = by_display_name(policies)
     found = measure_lineups(named, [(name,) for name in named], config, run, measure)
@@ -168,18 +193,32 @@ def evaluate_all(
 
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
-    """Return a Markdown table with a row for each evaluation. They are given by name, or as pairs."""
+    """Return a Markdown table with a row for each evaluation. They are given by name, or as pairs.
+
+    Where all have adjusted means, a second table has the differences to the first policy on the same deals.
+    """
     pairs = [*(evaluations.items() if isinstance(evaluations, Mapping) else evaluations)]
     solitaire = pairs[0][1].solitaire if pairs else SOLITAIRE
     ends = solitaire.ratings[0], solitaire.ratings[-1]  # of all ratings, so that a row fits into 80 columns
-    rows = (
-        (
-            *(escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f")),
-            *(f"{evaluation.classes[rating]:.1%}" for rating in ends),
-        )
-        for name, evaluation in pairs
-    )
-    return markdown_table(("agent", "deals", "mean", "95 % interval", *ends), rows)
+    adjusted = bool(pairs) and all(evaluation.luck is not None for _, evaluation in pairs)
+    interval = "95 % interval"
+    rows = []
+    for name, evaluation in pairs:
+        row = escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f")
+        row += evaluation.adjusted_mean.cells(".1f") if adjusted and evaluation.adjusted_mean else ()
+        rows.append((*row, *(f"{evaluation.classes[rating]:.1%}" for rating in ends)))
+    added = ("adjusted mean", interval) if adjusted else ()
+    means = markdown_table(("agent", "deals", "mean", interval, *added, *ends), rows)
+    if not adjusted or len(pairs) == 1:
+        return means
+    (first, reference), *others = pairs
+    differences = []
+    for name, evaluation in others:
+        plain, without_luck = evaluation.minus(reference)
+        assert without_luck is not None
+        differences.append((escaped(name), *plain.cells("+.1f"), *without_luck.cells("+.1f")))
+    header = f"minus {escaped(first)}", "difference", interval, "adjusted difference", interval
+    return f"{means}\n\n{markdown_table(header, differences)}"
 
 
 @plain_text()

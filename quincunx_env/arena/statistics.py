@@ -25,13 +25,14 @@ class Estimate(NamedTuple):
     high: float
 
     @classmethod
-    def of_mean(cls, values: npt.NDArray[Any]) -> "Estimate":
+    def of_mean(cls, values: npt.NDArray[Any], common_error: float = 0.0) -> "Estimate":
         """Average independent observations, with Student's t interval.
 
         Equal observations give no interval: its ends are infinite.
 
         Args:
             values: [n], n at least 2.
+            common_error: standard error of a constant that all values contain.
 
         Raises:
             ValueError: for fewer than 2 values.
@@ -41,7 +42,7 @@ class Estimate(NamedTuple):
             raise ValueError(f"an interval needs at least 2 values, got {len(values)}")
         if np.ptp(values) == 0:
             return cls(float(values[0]), -math.inf, math.inf)
-        value, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+        value, error = float(values.mean()), math.hypot(values.std(ddof=1) / math.sqrt(len(values)), common_error)
         half = float(scipy_stats().t.ppf(0.975, len(values) - 1)) * error
         return cls(value, value - half, value + half)
 

@@ -5,6 +5,7 @@ A policy is a registered name, ``module:attribute``, or the path of a file (weig
 
     quincunx evaluate uniform greedy --deals 1000
     quincunx evaluate mine=runs/model.zip uniform
+    quincunx evaluate heuristic value --adjusted
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
     quincunx evaluate heuristic value search --deals 10 --times
@@ -27,11 +28,13 @@ from tqdm.auto import tqdm
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
+from quincunx_env.arena.luck import adjusts_unasked
 from quincunx_env.arena.matches import Deals
 from quincunx_env.arena.runner import Run
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.cli.options import (
+    Adjusted,
     Chunk,
     DefaultRules,
     GameOptions,
@@ -123,6 +126,7 @@ class Evaluate(_Options):
 
     lost_value: float = 0.0
     """value of a lost round"""
+    adjusted: Adjusted = False
     workers: Workers = field(default_factory=cores)
     ray: Ray = None
     out: Out = Path("runs/evaluate")
@@ -133,7 +137,8 @@ class Evaluate(_Options):
         with resumed_by(command, self.out):
             playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
             options: dict[str, Any] = {"rules": self.rules, "lost_value": self.lost_value, "run": playing}
-            results = evaluate_all(self.named, self.numbered_deals, **options)
+            adjusted = self.adjusted or adjusts_unasked(self.rules, self.deals)
+            results = evaluate_all(self.named, self.numbered_deals, adjusted=adjusted, **options)
             figures = {name: result.to_json() for name, result in results.items()}
             note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
             _write(self, command, table(results), note, {"evaluations": figures}, partial(plot, results))

@@ -31,9 +31,10 @@ from quincunx_env.arena.benchmark import (
 )
 from quincunx_env.arena.generalisation import TASKS as GENERALISATION
 from quincunx_env.arena.generalisation import GeneralisationResult, evaluate_generalisation
+from quincunx_env.arena.luck import adjusts_unasked
 from quincunx_env.arena.matches import Deals
 from quincunx_env.arena.runner import Run, counting_stored_games
-from quincunx_env.cli.options import Chunk, Out, Seed, Trained, Trust, Workers, cores
+from quincunx_env.cli.options import Adjusted, Chunk, Out, Seed, Trained, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.policies import ModelOptions, by_display_name
@@ -56,6 +57,7 @@ class Arguments:
     deals: int | None = None
     """number of deals, the first ones of the split; all of them by default, 1,000 under each rules of a task of
     generalisation"""
+    adjusted: Adjusted = False
     seed: Seed = Run.seed
     chunk: Chunk = Run.chunk
     workers: Workers = field(default_factory=cores)
@@ -91,12 +93,22 @@ class Arguments:
             raise ValueError(f"there is nothing to play: name a policy, as in 'benchmark {self.task} greedy'")
         if self.records is not None and (len(self.policies) > 1 or self.task in GENERALISATION):
             raise ValueError("--records is for one policy and the rules of one task at a time: leave it out")
+        if self.adjusted and self.task in GENERALISATION:
+            raise ValueError("--adjusted is for the solitaire: leave it out")
         for name, policy in by_display_name(self.policies, self.trust, self.trained).items():
             progress = partial(tqdm, unit="chunk", disable=None, desc=name)
             files: dict[str, Any] = {"out": self.out, "records": self.records}
             playing = Run(seed=self.seed, chunk=self.chunk, workers=self.workers, progress=progress, **files)
-            measure = evaluate_generalisation if self.task in GENERALISATION else evaluate_on_task
-            yield measure(self.task, policy, split=self.split, deals=self.deals, name=name, run=playing)
+            options: dict[str, Any] = {"split": self.split, "deals": self.deals, "name": name, "run": playing}
+            if self.task in GENERALISATION:
+                yield evaluate_generalisation(self.task, policy, **options)
+            else:
+                yield evaluate_on_task(self.task, policy, adjusted=self.adjusts(), **options)
+
+    def adjusts(self) -> bool:
+        """Return whether scores are adjusted for luck."""
+        task = task_of(self.task)
+        return self.adjusted or adjusts_unasked(task.rules, self.deals or task.deals(self.split).count)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
@@ -157,10 +169,13 @@ def _table(results: Sequence[TaskResult]) -> str:
     solitaire = results[0].task.opponent is None
     rows = []
     for each in results:
-        score = each.score.cells(".1f" if solitaire else ".1%")
+        scores = [each.score] if each.adjusted is None else [each.score, each.adjusted]
+        score = [cell for figure in scores for cell in figure.cells(".1f" if solitaire else ".1%")]
         other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
         rows.append((escaped(each.policy), each.deals.count, *score, other, *each.normalised.cells(".3f")))
-    measured = ("mean score", "95 % interval", "lost") if solitaire else ("win rate", "95 % interval", "margin")
-    table = markdown_table(("policy", "deals", *measured, "normalised score", "95 % interval"), rows)
+    interval = "95 % interval"
+    adjusted = ("adjusted mean", interval) if results[0].adjusted is not None else ()
+    measured = ("mean score", interval, *adjusted, "lost") if solitaire else ("win rate", interval, "margin")
+    table = markdown_table(("policy", "deals", *measured, "normalised score", interval), rows)
     deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"
     return f"{table}\n\n*{deals}.*"

@@ -33,7 +33,8 @@ class Deferred:
 class Solitaire:
     """The solitaire of a game.
 
-    Its batch has ``lost``, bool [B]; `quincunx_env.core.notation.BaseNotation.public_state` has ``lost``, ``rating``.
+    Its batch has ``lost``, ``unseen`` and ``penalties``, as `quincunx_env.quincunx.batch.Batch` documents them.
+    `quincunx_env.core.notation.BaseNotation.public_state` has ``lost``, ``rating``.
     """
 
     make_rules: Callable[..., Any]

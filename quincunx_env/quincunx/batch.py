@@ -264,6 +264,14 @@ class Batch(BaseBatch[Rules, Game]):
         """Return points and draws of every legal play, int16 [B, K, C, 2]; other entries are 0."""
         return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask)
 
+    @property
+    def unseen(self) -> Words:
+        """Cards that the mover sees neither on the grid nor in the hand, uint64 [B], as bits."""
+        board = self.board[:, :-1]
+        seen = as_bits(board, board >= 0) | self.hands.reshape(-1).take(self._mover_hand(self._all))
+        unseen: Words = self._tables.deck & ~seen
+        return unseen
+
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
     def penalties(self, rows: npt.ArrayLike | None = None) -> Ints:
@@ -450,6 +458,8 @@ def ratings(scores: Ints, lost: Bools) -> Ints:
 class _Tables(NamedTuple):
     """Tables of `Batch`. ``side`` is the side of the grid."""
 
+    deck: np.uint64
+    """Bits of the cards of the deck."""
     penalty_units: Ints
     """[4]: 1, 2, 4 and 8 points of the penalty of a card left in hand."""
     penalty_sets: Words
@@ -494,6 +504,7 @@ def _tables(rules: Rules) -> _Tables:
     penalty, units = derived_tables().penalty, np.array([1, 2, 4, 8])
     sets = range(2**grid.side if rules.start == "open" else 1)
     return _Tables(
+        deck=np.bitwise_or.reduce(ONE << np.array(rules.deck, np.uint64)),
         penalty_units=units,
         penalty_sets=as_bits(np.arange(len(penalty))[None], penalty & units[:, None] != 0),
         cell_bits=np.array([bits([cell]) for cell in range(grid.num_cells)], np.uint64),

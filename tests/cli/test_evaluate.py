@@ -31,7 +31,7 @@ def test_the_command_line(quincunx: Command) -> None:
     quincunx("verify alone.npz three.npz held.npz")
     evaluation = json.loads(Path("runs/evaluate/result.json").read_text())
     assert evaluation.keys() == {"command", "evaluations"}, "no times"
-    assert evaluation["evaluations"]["random"] == evaluate(uniform, 20).to_json()
+    assert evaluation["evaluations"]["random"] == evaluate(uniform, 20, adjusted=True).to_json()
     comparison = json.loads(Path("three/result.json").read_text())
     assert comparison["policies"][1]["name"] == "random"
     expected = compare([greedy, uniform], 20, rules=Rules(num_players=3, start="open")).to_json()
@@ -46,10 +46,10 @@ def test_the_command_line(quincunx: Command) -> None:
 )
 def test_functions_and_commands_play_the_same_games(play: Any, line: str, quincunx: Command) -> None:
     """A policy that draws random numbers depends on the size of a chunk."""
-    quincunx(f"{line} --deals 300 --records games.npz")
+    quincunx(f"{line} --deals 301 --records games.npz")
     claims = Games.read("games.npz").lineups[0].claims
     policies = line.split()[1:]
-    assert claims == play(policies if len(policies) > 1 else policies[0], 300).figures()
+    assert claims == play(policies if len(policies) > 1 else policies[0], 301).figures()
 
 
 @pytest.mark.parametrize("command", ["evaluate", "tournament"])
@@ -68,6 +68,20 @@ def test_times_are_ratios_to_the_first_policy(command: str, quincunx: Command) -
     assert lines[heading + 2].startswith("| heuristic | 1 | ")
     assert lines[heading + 3].startswith(f"| greedy | {ratio:.3g} | ")
     assert lines[heading + 5].endswith("processor time with 250 deals side by side, each policy in every seat.*")
+
+
+def test_commands_adjust_few_deals_unasked(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("safetensors")
+    monkeypatch.setattr("quincunx_env.arena.luck.FEW_DEALS", 6)
+    for arguments, adjusts in (("--deals 6", True), ("--deals 7", False), ("--deals 7 --adjusted", True)):
+        assert ("adjusted mean" in quincunx(f"evaluate uniform --workers 1 {arguments}")) == adjusts
+        stored = json.loads(Path("runs/evaluate/result.json").read_text(encoding="utf-8"))
+        assert ("adjusted_mean" in stored["evaluations"]["uniform"]) == adjusts
+    assert "adjusted mean" not in quincunx("evaluate uniform --workers 1 --deals 6 --flush")
+    printed = quincunx("benchmark solitaire uniform --workers 1 --split search --deals 6 --out runs/task")
+    assert "| mean score | 95 % interval | adjusted mean | 95 % interval |" in printed
+    for line in ("benchmark 2-corners greedy --adjusted", "benchmark combinations greedy --adjusted"):
+        assert "adjusted" in quincunx.error(f"{line} --deals 2 --out runs/task")
 
 
 ERRORS = {

@@ -13,7 +13,8 @@ LIBRARIES = ("pyspiel", "ray", "sb3_contrib", "stable_baselines3", "torch")
 SCRIPTS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
     for path in (ROOT / "train").rglob("*.py")
-    if '__name__ == "__main__"' in path.read_text(encoding="utf-8") and path.stem != "regret"  # which needs none
+    if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+    and path.stem not in ("regret", "start_value")  # which need none
 )
 
 

@@ -8,6 +8,7 @@ from tqdm.auto import tqdm
 
 from quincunx_agents.agent_specs import rules_of
 from quincunx_env.arena import Deals, Run, compare, evaluate_all, resolve
+from quincunx_env.arena.luck import start_value
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from train.common.options import OptionError
@@ -36,17 +37,22 @@ def strength(
         records: file of the games, see `quincunx_env.arena.games`.
 
     Returns:
-        figures: for one player ``mean``, ``mean_low``, ``mean_high``, the shares ``lost`` and ``at_least_150``. For
-            several ``win_rate``, ``win_rate_low``, ``win_rate_high``, ``even`` (the win rate of equals), ``margin``,
-            ``margin_low``, ``margin_high``. All have ``deals``, and four decimals.
+        figures: for one player ``mean``, ``mean_low``, ``mean_high``, the shares ``lost`` and ``at_least_150``, and
+            on validation deals ``adjusted_mean``, ``adjusted_mean_low``, ``adjusted_mean_high``
+            (`quincunx_env.arena.luck`). For several ``win_rate``, ``win_rate_low``, ``win_rate_high``, ``even`` (the
+            win rate of equals), ``margin``, ``margin_low``, ``margin_high``. All have ``deals``, and four decimals.
     """
     found: Figures
     options: dict[str, Any] = {"rules": rules, "run": Run(records=records)}
     if rules.num_players == 1:
-        [result] = evaluate_all({"trained": agent}, deals, **options).values()
+        adjusted = deals.domain == "validation" and start_value(rules) is not None
+        [result] = evaluate_all({"trained": agent}, deals, adjusted=adjusted, **options).values()
         *_, highest = result.classes.values()
         low, high = result.ci95
         found = {"mean": result.mean, "mean_low": low, "mean_high": high}
+        if (without_luck := result.adjusted_mean) is not None:
+            ends = ("adjusted_mean", "adjusted_mean_low", "adjusted_mean_high")
+            found |= dict(zip(ends, without_luck, strict=True))
         found |= {"lost": float(result.lost.mean()), "at_least_150": highest}
     else:
         games = compare([agent, opponent], deals, names=["trained", "opponent"], **options)

@@ -100,7 +100,7 @@ class RunOptions(CheckedOptions):
     """show a progress bar"""
     against: PolicyName = "heuristic"
     """several players: opponent in evaluations, a name of the arena"""
-    eval_deals: NumDeals = 1000
+    eval_deals: NumDeals = 200
     """validation deals of an evaluation, for each variant; several players play each from every seat"""
     test_deals: NumDeals = 1000
     """benchmark deals of the final figures, for each variant"""

@@ -187,7 +187,7 @@ class Run:
 
 def measure(figures: Figures) -> str:
     """Return the name of the main figure of a `strength`."""
-    return "mean" if "mean" in figures else "win_rate"
+    return next(name for name in ("adjusted_mean", "mean", "win_rate") if name in figures)
 
 
 # --- Results ---------------------------------------------------------------------------------------------------------
@@ -244,8 +244,9 @@ def draw_curve(arguments: RunOptions, variants: Mapping[str, BaseRules], history
     first, deals = next(iter(variants.values())), Deals(arguments.eval_deals, "validation")
     measured, references = f"win rate against {arguments.against}", {"even": 1.0}
     if first.num_players == 1:
-        measured = "mean score"
-        references = {name: strength(name, name, first, deals)["mean"] for name in BASELINES}
+        measured = measure(next(iter(history[0]["variants"].values()))).replace("_", " ") + " score"
+        baselines = {name: strength(name, name, first, deals) for name in BASELINES}
+        references = {name: figures[measure(figures)] for name, figures in baselines.items()}
     draw_learning_curves(
         arguments.folder / "learning_curve.png",
         curves,

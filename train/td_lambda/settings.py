@@ -34,7 +34,7 @@ SETTINGS: Mapping[str, Setting] = {
         {
             **SOLITAIRE,
             **{"shortlist": 12, "iterations": 75, "shares": 1},
-            **{"eval_every": 12, "checkpoint_every": 25},
+            **{"eval_every": 12, "eval_deals": 50, "checkpoint_every": 25},
         },
     ),
     "solitaire-long": Setting(
@@ -42,7 +42,7 @@ SETTINGS: Mapping[str, Setting] = {
         {
             **SOLITAIRE,
             **{"shortlist": 24, "iterations": 434, "replay": 20, "averaging": 0.2, "set_width": 64, "width": 192},
-            **{"eval_every": 43, "eval_deals": 1000},
+            **{"eval_every": 43, "eval_deals": 200},
         },
     ),
     "two-players": Setting("two players, both starts", {"variants": ("2-corners", "2-open")}),
