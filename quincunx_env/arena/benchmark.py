@@ -200,7 +200,7 @@ def evaluate_on_task(
     def measure(lineup: Lineup, results: MatchResults) -> Evaluation | Comparison:
         if task.opponent is None:
             luck = luck_of(results, config, run=run) if adjusted else None
-            return Evaluation.from_results(results, task.rules, luck=luck)
+            return replace(Evaluation.from_results(results, task.rules), luck=luck)
         return Comparison.from_results(lineup, seats, results, config)
 
     found = measure_lineups(policies, [names], config, run, measure)[names]

@@ -1,17 +1,19 @@
 """Evaluation of policies at the solitaire."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.endings import points_lost
 from quincunx_env.arena.luck import Luck, luck_of
 from quincunx_env.arena.matches import Deals, MatchResults
 from quincunx_env.arena.runner import Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, in_words
+from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.spec import Solitaire
@@ -40,6 +42,7 @@ class Evaluation:
         lost_value: value of a lost round in the mean.
         solitaire: the solitaire, whose ratings count.
         luck: luck of the cards; None where it was not measured.
+        endings: float64 [deals, 3], points that each of the last three plays lost; None where it was not measured.
     """
 
     scores: npt.NDArray[np.int64]
@@ -47,13 +50,12 @@ class Evaluation:
     lost_value: float = 0.0
     solitaire: Solitaire = SOLITAIRE
     luck: Luck | None = None
+    endings: Floats | None = None
 
     @classmethod
-    def from_results(
-        cls, results: MatchResults, rules: BaseRules, lost_value: float = 0.0, luck: Luck | None = None
-    ) -> Self:
+    def from_results(cls, results: MatchResults, rules: BaseRules, lost_value: float = 0.0) -> Self:
         """Make the evaluation of the only lineup and seat of a solitaire."""
-        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value, solitaire_of(rules.game), luck)
+        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value, solitaire_of(rules.game))
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -81,6 +83,22 @@ class Evaluation:
     def adjusted_mean(self) -> Estimate | None:
         """Mean of the values without the luck of the cards, see `quincunx_env.arena.luck`. None without ``luck``."""
         return None if self.luck is None else self.luck.adjusted_mean(self.values)
+
+    @property
+    def points_lost(self) -> list[Estimate] | None:
+        """Mean points that the last three plays lose against the best ones, and each of them, ascending by ply.
+
+        The games are those that reach the play, or the first of the three. None without ``endings``.
+
+        Raises:
+            ValueError: if fewer than 2 games reach the last play.
+        """
+        if self.endings is None:
+            return None
+        if np.count_nonzero(~np.isnan(self.endings[:, -1])) < 2:
+            raise ValueError("fewer than 2 rounds reach the last play: evaluate the endings on more deals")
+        reached = self.endings[~np.isnan(self.endings[:, 0])]
+        return [Estimate.of_mean(each[~np.isnan(each)]) for each in (np.nansum(reached, axis=1), *self.endings.T)]
 
     def minus(self, other: "Evaluation") -> tuple[Estimate, Estimate | None]:
         """Return the mean difference to another policy on the same deals, and the same without luck."""
@@ -117,9 +135,13 @@ class Evaluation:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return `figures`, with the adjusted mean if there is one."""
-        adjusted = self.adjusted_mean
-        return self.figures() | ({} if adjusted is None else {"adjusted_mean": adjusted.to_json()})
+        """Return `figures`, with the adjusted mean and the points lost if they were measured."""
+        found, adjusted, lost = self.figures(), self.adjusted_mean, self.points_lost
+        if adjusted is not None:
+            found["adjusted_mean"] = adjusted.to_json()
+        if lost is not None:
+            found["points_lost"] = [each.to_json() for each in lost]
+        return found
 
 
 def evaluate(
@@ -129,6 +151,7 @@ def evaluate(
     rules: BaseRules = SOLITAIRE.rules,
     lost_value: float = 0.0,
     adjusted: bool = False,
+    endings: bool = False,
     run: Run = Run(),
 ) -> Evaluation:
     """Evaluate a policy at the solitaire on numbered deals.
@@ -139,6 +162,7 @@ def evaluate(
         rules: rules of the solitaire.
         lost_value: value of a lost round.
         adjusted: also measure the luck of the cards, for `Evaluation.adjusted_mean`.
+        endings: also measure the points lost in the last three plays, for `Evaluation.points_lost`.
         run: how the games are played.
 
     Raises:
@@ -146,8 +170,8 @@ def evaluate(
         ImportError: with ``records``, without SciPy.
         IllegalAction: if the policy chooses an illegal action.
     """
-    named = {display_name(policy): policy}
-    [evaluation] = evaluate_all(named, deals, rules=rules, lost_value=lost_value, adjusted=adjusted, run=run).values()
+    options: dict[str, Any] = {"rules": rules, "lost_value": lost_value, "adjusted": adjusted, "endings": endings}
+    [evaluation] = evaluate_all({display_name(policy): policy}, deals, **options, run=run).values()
     return evaluation
 
 
@@ -158,6 +182,7 @@ def evaluate_all(
     rules: BaseRules = SOLITAIRE.rules,
     lost_value: float = 0.0,
     adjusted: bool = False,
+    endings: bool = False,
     run: Run = Run(),
 ) -> dict[str, Evaluation]:
     """Evaluate several policies like `evaluate`.
@@ -168,6 +193,7 @@ def evaluate_all(
         rules: rules of the solitaire.
         lost_value: value of a lost round.
         adjusted: also measure the luck of the cards, for `Evaluation.adjusted_mean`.
+        endings: also measure the points lost in the last three plays, for `Evaluation.points_lost`.
         run: how the games are played.
 
     Raises:
@@ -184,8 +210,12 @@ def evaluate_all(
         raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
 
     def measure(_: object, results: MatchResults) -> Evaluation:
-        luck = luck_of(results, config, run=run) if adjusted else None
-        return Evaluation.from_results(results, rules, lost_value, luck)
+        found = Evaluation.from_results(results, rules, lost_value)
+        if adjusted:
+            found = replace(found, luck=luck_of(results, config, run=run))
+        if endings:
+            found = replace(found, endings=points_lost(results, config, lost_value, run))
+        return found
 
     named = by_display_name(policies)
     found = measure_lineups(named, [(name,) for name in named], config, run, measure)
@@ -195,30 +225,50 @@ def evaluate_all(
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
     """Return a Markdown table with a row for each evaluation. They are given by name, or as pairs.
 
-    Where all have adjusted means, a second table has the differences to the first policy on the same deals.
+    Where all have adjusted means, another table has the differences to the first policy on the same deals. Where all
+    have points lost, another table has these.
     """
     pairs = [*(evaluations.items() if isinstance(evaluations, Mapping) else evaluations)]
     solitaire = pairs[0][1].solitaire if pairs else SOLITAIRE
     ends = solitaire.ratings[0], solitaire.ratings[-1]  # of all ratings, so that a row fits into 80 columns
     adjusted = bool(pairs) and all(evaluation.luck is not None for _, evaluation in pairs)
-    interval = "95 % interval"
     rows = []
     for name, evaluation in pairs:
-        row = escaped(name), str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f")
-        row += evaluation.adjusted_mean.cells(".1f") if adjusted and evaluation.adjusted_mean else ()
-        rows.append((*row, *(f"{evaluation.classes[rating]:.1%}" for rating in ends)))
-    added = ("adjusted mean", interval) if adjusted else ()
-    means = markdown_table(("agent", "deals", "mean", interval, *added, *ends), rows)
-    if not adjusted or len(pairs) == 1:
-        return means
-    (first, reference), *others = pairs
-    differences = []
+        means = [Estimate.of_mean(evaluation.values), evaluation.adjusted_mean][: 1 + adjusted]
+        cells = (cell for mean in means if mean is not None for cell in mean.cells(".1f"))
+        shares = (f"{evaluation.classes[rating]:.1%}" for rating in ends)
+        rows.append((escaped(name), str(len(evaluation.scores)), *cells, *shares))
+    header = ("agent", "deals", "mean", _INTERVAL, *(("adjusted mean", _INTERVAL) if adjusted else ()), *ends)
+    tables = [markdown_table(header, rows)]
+    if adjusted and len(pairs) > 1:
+        tables.append(_differences(*pairs))
+    if pairs and all(evaluation.endings is not None for _, evaluation in pairs):
+        tables.append(_endings(*pairs))
+    return "\n\n".join(tables)
+
+
+_INTERVAL = "95 % interval"
+
+
+def _differences(reference: tuple[str, Evaluation], *others: tuple[str, Evaluation]) -> str:
+    """List the differences to a policy, plain and adjusted."""
+    rows = []
     for name, evaluation in others:
-        plain, without_luck = evaluation.minus(reference)
-        assert without_luck is not None
-        differences.append((escaped(name), *plain.cells("+.1f"), *without_luck.cells("+.1f")))
-    header = f"minus {escaped(first)}", "difference", interval, "adjusted difference", interval
-    return f"{means}\n\n{markdown_table(header, differences)}"
+        both = (each.cells("+.1f") for each in evaluation.minus(reference[1]) if each is not None)
+        rows.append((escaped(name), *(cell for cells in both for cell in cells)))
+    header = f"minus {escaped(reference[0])}", "difference", _INTERVAL, "adjusted difference", _INTERVAL
+    return markdown_table(header, rows)
+
+
+def _endings(*evaluations: tuple[str, Evaluation]) -> str:
+    """List the points lost in the last three plays."""
+    rows = []
+    for name, evaluation in evaluations:
+        assert evaluation.points_lost is not None
+        whole, *plays = evaluation.points_lost
+        rows.append((escaped(name), *whole.cells(".2f"), *(each.cells(".2f")[0] for each in plays)))
+    header = "agent", "points lost in the last three plays", _INTERVAL, "third last", "second last", "last"
+    return markdown_table(header, rows)
 
 
 @plain_text()

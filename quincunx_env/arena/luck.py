@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 
 from quincunx_env.arena.matches import MatchConfig, MatchResults
+from quincunx_env.arena.replays import Replay, measure_replays
 from quincunx_env.arena.runner import Run
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.core.arrays import ONE, Bools, Floats, Ints, Words, unpack
+from quincunx_env.core.arrays import ONE, Bools, Floats, Words, unpack
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import observer_of, spec_of
 from quincunx_env.utils.files import package_file, read_text
-from quincunx_env.utils.processes import worker_processes
 
 REFERENCE = "value"
 """Registered policy whose values are used."""
@@ -96,7 +96,7 @@ def _weights(values: Floats, luck: Floats) -> Floats:
 
 
 def luck_of(results: MatchResults, config: MatchConfig, reference: Agent | str = REFERENCE, run: Run = Run()) -> Luck:
-    """Measure the luck of games of the solitaire, about 25 ms of processor time each.
+    """Measure the luck of games of the solitaire, about 20 ms of processor time each.
 
     Args:
         results: the games.
@@ -107,43 +107,22 @@ def luck_of(results: MatchResults, config: MatchConfig, reference: Agent | str =
     Raises:
         ValueError: for rules of several players, or a reference that has no values or does not play by these rules.
     """
-    rules = config.rules
-    if rules.num_players > 1:
-        raise ValueError(f"luck is measured in the solitaire, got rules for {rules.num_players} players")
-    policy = policy_for(resolve(reference), rules)
-    if not hasattr(policy, "action_values"):
+    if not hasattr(policy_for(resolve(reference), config.rules), "action_values"):
         raise ValueError(f"{display_name(reference)} has no values of actions: it lacks a method action_values")
-    lengths, ends = results.lengths[:, 0], np.cumsum(results.lengths)
-    parts = []
-    for chunk in config.chunks:
-        games = config.deal_numbers(chunk) - config.deals.first
-        actions = results.actions[ends[games[0]] - lengths[games[0]] : ends[games[-1]]]
-        parts.append(partial(_luck_of_chunk, config, chunk, lengths[games], actions, reference))
-    if run.workers == 1:
-        found = [part() for part in run.progress(parts)]
-    else:
-        with worker_processes(run.workers) as pool:
-            futures = [pool.submit(part) for part in parts]
-            found = [future.result() for _, future in zip(run.progress(parts), futures, strict=True)]
+    found = measure_replays(partial(_luck, reference), results, config, run)
     starts, draws = map(np.concatenate, zip(*found, strict=True))
-    known = start_value(rules, reference)
+    known = start_value(config.rules, reference)
     return Luck(draws, np.zeros(len(starts)), 0.0) if known is None else Luck(draws, starts - known[0], known[1])
 
 
-def _luck_of_chunk(
-    config: MatchConfig, chunk: int, lengths: Ints, actions: Any, reference: Agent | str
-) -> tuple[Floats, Floats]:
+def _luck(reference: Agent | str, replay: Replay) -> tuple[Floats, Floats]:
     """Return values of the starts [D], and luck of the draws [D, N]."""
-    rules, numbers = config.rules, config.deal_numbers(chunk)
-    policy = policy_for(resolve(reference), rules)
-    games: Any = spec_of(rules).Batch(rules, len(numbers), config.deals.domain)
-    games.reset(seed=numbers)
-    starts, first = state_values(games, policy), np.cumsum(lengths) - lengths
-    draws = np.zeros((len(numbers), rules.num_plays))
-    for play in range(int(lengths.max())):
-        rows = np.flatnonzero(lengths > play)
+    games = replay.games
+    policy = policy_for(resolve(reference), games.rules)
+    starts, draws = state_values(games, policy), np.zeros((games.num_games, games.rules.num_plays))
+    for play, rows, actions in replay.plays():
         before = games.hands[rows, 0].copy()
-        games.step(actions[first[rows] + play].astype(np.int64), rows)
+        games.step(actions, rows)
         drawn = games.hands[rows, 0] & ~before
         lucky = drawn > 0
         if lucky.any():

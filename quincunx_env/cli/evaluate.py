@@ -5,7 +5,7 @@ A policy is a registered name, ``module:attribute``, or the path of a file (weig
 
     quincunx evaluate uniform greedy --deals 1000
     quincunx evaluate mine=runs/model.zip uniform
-    quincunx evaluate heuristic value --adjusted
+    quincunx evaluate heuristic value --adjusted --endings
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
     quincunx evaluate heuristic value search --deals 10 --times
@@ -127,6 +127,8 @@ class Evaluate(_Options):
     lost_value: float = 0.0
     """value of a lost round"""
     adjusted: Adjusted = False
+    endings: bool = False
+    """also print the points that the last three plays lose against the best ones, computed exactly"""
     workers: Workers = field(default_factory=cores)
     ray: Ray = None
     out: Out = Path("runs/evaluate")
@@ -138,7 +140,7 @@ class Evaluate(_Options):
             playing = self.playing(out=self.out, workers=self.workers, ray=self.ray)
             options: dict[str, Any] = {"rules": self.rules, "lost_value": self.lost_value, "run": playing}
             adjusted = self.adjusted or adjusts_unasked(self.rules, self.deals)
-            results = evaluate_all(self.named, self.numbered_deals, adjusted=adjusted, **options)
+            results = evaluate_all(self.named, self.numbered_deals, adjusted=adjusted, endings=self.endings, **options)
             figures = {name: result.to_json() for name, result in results.items()}
             note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
             _write(self, command, table(results), note, {"evaluations": figures}, partial(plot, results))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quincunx_env.arena.endings import exact_values, solves
 from quincunx_env.arena.explanation import explain
 from quincunx_env.core.game import SomeGame
 from quincunx_env.core.policy import Agent
@@ -35,6 +36,8 @@ class Judged(NamedTuple):
     """The best play as text."""
     lost: float
     """Points by which the play's expected result lies below the best."""
+    exact: bool
+    """Whether these results are exact, and not the adviser's estimates."""
 
 
 def expected(game: SomeGame, agent: Agent | str | None, *also: int) -> dict[int, float]:
@@ -67,12 +70,23 @@ def result_in_words(game: SomeGame, result: float) -> str:
     return f"ends {abs(result):.0f} {'behind' if result < 0 else 'ahead'}"
 
 
+def exactly(game: SomeGame) -> dict[int, float]:
+    """Return exact expected results of legal plays, by action. There are some in the last plays of the solitaire."""
+    rules = game.rules
+    if not (scored_plays(game) and solves(rules, rules.num_plays - game.ply)):
+        return {}
+    [values] = exact_values(spec_of(rules).Batch.of_games([game]))
+    return {action: float(values[action]) for action in np.flatnonzero(np.isfinite(values)).tolist()}
+
+
 def review(record: Record, seat: int, agent: Agent | str | None) -> Iterator[tuple[Judged, SomeGame, dict[int, float]]]:
-    """Yield a seat's plays with their positions and expected results."""
+    """Yield a seat's plays with their positions and expected results: exact ones, or else the adviser's."""
     for number, turn in enumerate(record.turns, 1):
         game = record.game(number - 1)
         if turn.seat != seat or turn.action not in scored_plays(game):
             continue
-        if results := expected(game, agent, turn.action):
+        exact = exactly(game) if agent in _TO_COME else {}
+        if results := exact or expected(game, agent, turn.action):
             best = max(results, key=results.__getitem__)
-            yield Judged(number, print_action(game, best), results[best] - results[turn.action]), game, results
+            lost = results[best] - results[turn.action]
+            yield Judged(number, print_action(game, best), lost, bool(exact)), game, results

@@ -1,7 +1,9 @@
 """Exact values of the mini solitaire, against plain recursion and against simulated games."""
 
 import random
-from itertools import combinations
+from collections.abc import Mapping
+from functools import cache
+from itertools import combinations, count, islice, product
 from math import comb, inf
 from typing import Any
 
@@ -15,12 +17,17 @@ from quincunx_agents.heuristic import heuristic
 from quincunx_agents.uniform import uniform
 from quincunx_env import Batch, Game, Rules, resample
 from quincunx_env.arena.statistics import Estimate
-from tests.reference_game import NAMES, names
-from tests.reference_scorer import Board, penalty, score_play
+from quincunx_env.quincunx.rules import solitaire_rules
+from tests.reference_game import NAMES, SCORED, names
+from tests.reference_scorer import Cell, penalty, score_play
 from tests.variants import random_action
 
 MINI = Rules(mini=True)
 GAMES = [MINI, Rules(mini=True, edge_contact=True, flush=True)]
+OPTIONS = ("edge_contact", "excuse", "pawns", "flush")
+SOLITAIRES = [
+    solitaire_rules(**dict(zip(OPTIONS, on, strict=True))) for on in product((False, True), repeat=len(OPTIONS))
+]
 
 
 def position(rules: Rules, seed: int, left: int) -> Game | None:
@@ -41,33 +48,39 @@ def sampled(game: Game, n: int = 1) -> Batch:
 
 
 def by_recursion(game: Game, lost_value: float) -> dict[int, float]:
-    """The value of each action, without memory of states, from the reference scorer."""
+    """The value of each action, state by state, from the reference scorer."""
     rules = game.rules
-    options: dict[str, Any] = {"solitaire": True, "pawns": False, "flush": rules.flush, "mini": rules.mini}
+    options: dict[str, Any] = {name: getattr(rules, name) for name in SCORED}
     places = [rules.grid.place(cell) for cell in range(rules.num_cells)]
 
-    def near(board: Board, place: tuple[int, int]) -> bool:
+    def near(board: Mapping[Cell, str], place: Cell) -> bool:
         steps = ((0, 1), (1, 0), (0, -1), (-1, 0))
         return any((place[0] + down, place[1] + right) in board for down, right in steps)
 
-    def values(board: Board, hand: frozenset[str], unseen: frozenset[str], points: int) -> dict[int, float]:
+    @cache
+    def best(board: frozenset[tuple[Cell, str]], hand: frozenset[str], unseen: frozenset[str], points: int) -> float:
+        return max(values(dict(board), hand, unseen, points).values())
+
+    def values(board: dict[Cell, str], hand: frozenset[str], unseen: frozenset[str], points: int) -> dict[int, float]:
         found = {}
         for card in hand:
             for cell, place in enumerate(places):
                 if place in board or (rules.edge_contact and not near(board, place)):
                     continue
-                score = score_play(board, place, card, **options)
+                score = score_play(board, place, card, solitaire=True, **options)
                 draws, after = min(score.draw_count, len(unseen)), {**board, place: card}
-                total = 0.0
-                for drawn in map(frozenset, combinations(unseen, draws)):
-                    left, now = hand - {card} | drawn, points + score.points
-                    if len(after) == rules.setup.filled:
-                        total += now - sum(map(penalty, left))
-                    elif not left:
-                        total += lost_value
-                    else:
-                        total += max(values(after, left, unseen - drawn, now).values())
-                found[NAMES.index(card) * rules.num_cells + cell] = total / comb(len(unseen), draws)
+                kept, now = hand - {card}, points + score.points
+                if len(after) == rules.setup.filled:
+                    drawn = draws * sum(map(penalty, unseen)) / max(len(unseen), 1)
+                    total = now - sum(map(penalty, kept)) - drawn
+                elif not kept and not draws:
+                    total = lost_value
+                else:
+                    key = frozenset(after.items())
+                    sets = map(frozenset, combinations(unseen, draws))
+                    total = sum(best(key, kept | drawn, unseen - drawn, now) for drawn in sets)
+                    total /= comb(len(unseen), draws)
+                found[NAMES.index(card) * rules.num_cells + cell] = total
         return found
 
     board = {places[cell]: NAMES[game.board[cell]] for cell in range(rules.num_cells) if game.board[cell] >= 0}
@@ -78,6 +91,12 @@ def by_recursion(game: Game, lost_value: float) -> dict[int, float]:
     ("rules", "left", "deals"),
     [
         *((rules, 2, 5) for rules in GAMES),
+        *((rules, left, 2) for rules in SOLITAIRES for left in (1, 2)),
+        *(
+            pytest.param(rules, left, deals, marks=pytest.mark.slow)
+            for rules in SOLITAIRES
+            for left, deals in ((1, 10), (2, 7), (3, 2))
+        ),
         (MINI, 3, 10),
         pytest.param(MINI, 3, 100, marks=pytest.mark.slow),
         pytest.param(MINI, 4, 5, marks=pytest.mark.slow),
@@ -85,8 +104,8 @@ def by_recursion(game: Game, lost_value: float) -> dict[int, float]:
 )
 @pytest.mark.parametrize("lost_value", [0.0, -20.0])
 def test_values_are_those_of_plain_recursion(rules: Rules, left: int, deals: int, lost_value: float) -> None:
-    games = filter(None, (position(rules, seed, left) for seed in range(10 * deals)))
-    for game, _ in zip(games, range(deals), strict=False):
+    games = filter(None, (position(rules, seed, left) for seed in count()))
+    for game in islice(games, deals):
         expected = by_recursion(game, lost_value)
         [found] = action_values(sampled(game), lost_value)
         assert {action: found[action] for action in expected} == pytest.approx(expected)
@@ -141,9 +160,12 @@ def test_no_policy_is_better_than_optimal_play() -> None:
 
 
 def test_other_games_are_refused() -> None:
-    for rules in (Rules(2, mini=True), Rules()):
-        with pytest.raises(ValueError, match="must be solitaires of the mini variant: make them with"):
-            action_values(Batch(rules, 1))
+    with pytest.raises(ValueError, match="must be solitaires, got Rules"):
+        action_values(Batch(Rules(2, mini=True), 1))
+    games = Batch(Rules(), 1)
+    games.reset(seed=0)
+    with pytest.raises(ValueError, match="at most 3 plays may be left, got 12: play on, or take the mini variant"):
+        action_values(games)
     batch = Batch(MINI, 2)
     batch.reset(0)
     batch.step([int(batch.mask[0].argmax())], [0])

@@ -29,7 +29,7 @@ from quincunx_env.notation.text import print_action
 from quincunx_env.play import daily
 from quincunx_env.play.daily import today
 from quincunx_env.play.lessons import lessons
-from quincunx_env.play.review import expected
+from quincunx_env.play.review import exactly, expected
 from quincunx_env.play.session import Session
 from quincunx_env.play.web import pages, rules_pictures, server
 from quincunx_env.play.web.pages import KINDS, View
@@ -502,7 +502,12 @@ def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> Non
 def test_the_end_shows_each_play_beside_the_advisers_best(rules: Any, client: TestClient, games: Games) -> None:
     session = Session(rules, [None, *["greedy"] * (rules.num_players - 1)], Seeded(3), "value")
     while session.mover is not None:
-        session.play(session.candidates()[-1].action if session.human_to_move else session.choose())
+        if not session.human_to_move:
+            session.play(session.choose())
+        elif rules.num_players == 1:
+            session.play(Session.resume(session.record, ["heuristic"]).choose())  # which reaches the end
+        else:
+            session.play(session.candidates()[-1].action)
     table = games.start(session)
     wait(lambda: not table.comparing)
     assert [each.number for each in table.judged] == [turn.number for turn in session.turns if turn.seat == 0]
@@ -511,10 +516,14 @@ def test_the_end_shows_each_play_beside_the_advisers_best(rules: Any, client: Te
     for each in table.judged:
         begun = Record(rules, session.record.dealt, session.record.actions[: each.number - 1])
         adviser = Session.resume(begun, ["value"] * rules.num_players)
-        results = expected(adviser.game, "value", session.turns[each.number - 1].action)
+        estimated = expected(adviser.game, "value", session.turns[each.number - 1].action)
+        results = exactly(adviser.game) or estimated
         assert each.lost == max(results.values()) - results[session.turns[each.number - 1].action]
         assert each.best == print_action(adviser.game, max(results, key=results.__getitem__))
     shown = client.get(f"/token/game/{table.name}").text
+    exact = range(10, 13) if rules.num_players == 1 else ()
+    assert [each.number for each in table.judged if each.exact] == [*exact], "the last three plays of the solitaire"
+    assert shown.count("(exact)") == len(exact)
     for number in sorted(losses, key=lambda number: -losses[number])[:3]:
         assert f'replay#{number - 1}">{losses[number]:.0f} points lost at play {number}</a>' in shown
     assert "Best values" in client.get(f"/token/game/{table.name}/replay").text
