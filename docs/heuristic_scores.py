@@ -16,7 +16,7 @@ from quincunx_env.utils.files import write_csv
 
 def row(task: Task) -> list[str]:
     """Return name, mean and percentiles 1 to 99 of a task's points."""
-    results = run_lineups({POLICY: POLICY}, [(POLICY,)], MatchConfig(task.rules, task.final))[(POLICY,)]
+    results, _ = run_lineups({POLICY: POLICY}, [(POLICY,)], MatchConfig(task.rules, task.final))[(POLICY,)]
     points = np.where(results.lost[..., None], 0, results.totals).ravel()
     percentiles = np.percentile(points, range(1, 100), method="inverted_cdf")
     return [task.name, f"{points.mean():.5f}", " ".join(str(int(each)) for each in percentiles)]

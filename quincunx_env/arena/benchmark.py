@@ -30,6 +30,7 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
+from quincunx_env.policies.conversations import Counts
 from quincunx_env.registry import GAMES
 from quincunx_env.utils.files import package_file, read_text, write_csv
 
@@ -144,6 +145,8 @@ class TaskResult:
     """Several players: mean points minus the mean of the other seats."""
     adjusted: Estimate | None = None
     """Solitaire: the score without the luck of the cards, where it was measured."""
+    answers: Counts | None = None
+    """Decisions and illegal answers of a language model. A file of results does not hold them."""
 
     @cached_property
     def baseline_scores(self) -> tuple[float, float]:
@@ -197,17 +200,21 @@ def evaluate_on_task(
         policies["opponent" if name == task.opponent else task.opponent] = task.opponent
     names, seats = tuple(policies), one_against_others(len(policies), task.rules.num_players)
 
-    def measure(lineup: Lineup, results: MatchResults) -> Evaluation | Comparison:
+    answers = dict[str, Counts]()
+
+    def measure(lineup: Lineup, results: MatchResults, counts: Mapping[str, Counts]) -> Evaluation | Comparison:
+        answers.update(counts)
         if task.opponent is None:
             luck = luck_of(results, config, run=run) if adjusted else None
             return replace(Evaluation.from_results(results, task.rules), luck=luck)
         return Comparison.from_results(lineup, seats, results, config)
 
     found = measure_lineups(policies, [names], config, run, measure)[names]
+    counted = answers.get(name)
     if isinstance(found, Evaluation):
-        lost, without_luck = float(found.lost.mean()), found.adjusted_mean
-        return TaskResult(task, name, numbers, Estimate.of_mean(found.values), lost=lost, adjusted=without_luck)
-    return TaskResult(task, name, numbers, found.win_rate(), margin=found.margin().value)
+        score, lost = Estimate.of_mean(found.values), float(found.lost.mean())
+        return TaskResult(task, name, numbers, score, lost=lost, adjusted=found.adjusted_mean, answers=counted)
+    return TaskResult(task, name, numbers, found.win_rate(), margin=found.margin().value, answers=counted)
 
 
 # --- Stored results --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Comparison of policies in games for several players, on paired deals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,15 +18,16 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.runner import Run
+from quincunx_env.arena.runner import Run, conversations_of
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.rewards import win_shares
 from quincunx_env.policies import check_name, display_name, resolve
+from quincunx_env.policies.conversations import Counts, counts_table, marked
 from quincunx_env.registry import DEFAULT_GAME, GAMES
-from quincunx_env.utils.markdown import escaped, markdown_table
+from quincunx_env.utils.markdown import markdown_table
 
 RULES: BaseRules = GAMES[DEFAULT_GAME].multiplayer_rules()
 """Rules that are played if none are given."""
@@ -44,19 +45,26 @@ class Comparison:
         seatings: int64 [S, P], number of the policy that plays each seat.
         totals: int64 [D, S, P], final points of each seat; a match counts as one game.
         config: game and deals.
+        answers: decisions and illegal answers of language models, by name.
     """
 
     names: tuple[str, ...]
     seatings: Ints
     totals: Ints
     config: MatchConfig
+    answers: Mapping[str, Counts] = field(default_factory=dict)
 
     @classmethod
     def from_results(
-        cls, names: Sequence[str], seats: Sequence[int], results: MatchResults, config: MatchConfig
+        cls,
+        names: Sequence[str],
+        seats: Sequence[int],
+        results: MatchResults,
+        config: MatchConfig,
+        answers: Mapping[str, Counts] | None = None,
     ) -> Self:
         """Make the comparison of a lineup from games of all its `seatings`."""
-        return cls(tuple(names), seatings(seats), results.totals, config)
+        return cls(tuple(names), seatings(seats), results.totals, config, answers or {})
 
     @property
     def deals(self) -> int:
@@ -148,6 +156,7 @@ class Comparison:
             "games": self.games,
             "seatings": self.seatings.tolist(),
             **self.config.to_json(),
+            **({"answers": {name: each._asdict() for name, each in self.answers.items()}} if self.answers else {}),
         }
 
     def __repr__(self) -> str:
@@ -163,9 +172,10 @@ class Comparison:
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number).cells("+.1f"), self.win_rate(number).cells(".1%")
             points, even = f"{self.points[:, number].mean():.1f}", f"{self.even[number]:.1%}"
-            rows.append((escaped(name), points, *margin, *wins, even, self.deals, self.games))
+            rows.append((marked(name, self.answers), points, *margin, *wins, even, self.deals, self.games))
         header = ("policy", "points", "margin", "95 % interval", "wins", "95 % interval", "even", "deals", "games")
-        return markdown_table(header, rows)
+        table = markdown_table(header, rows)
+        return f"{table}\n\n{counts_table(self.answers)}" if self.answers else table
 
 
 def compare(
@@ -189,14 +199,15 @@ def compare(
         deals: numbered deals; an integer means the first ones of the benchmark.
         rules: rules for several players.
         names: names of the policies in tables.
-        run: how the games are played: in this process, so ``out``, ``workers`` and ``ray`` are for `tournament` alone.
+        run: how the games are played: in this process, so ``workers`` and ``ray`` are for `tournament` alone. Games are
+            not stored in ``out``, but conversations with language models are.
 
     Raises:
         ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name; with
             ``records`` also for two policies of the same name.
         IllegalAction: if a policy chooses an illegal action.
     """
-    run.allow("compare", "seed", "chunk", "records", "progress")
+    run.allow("compare", "seed", "chunk", "out", "records", "progress")
     config = run.config(rules, deals)
     if rules.num_players < 2:
         raise ValueError("rules for several players are needed, got the solitaire; use evaluate")
@@ -215,10 +226,11 @@ def compare(
         raise ValueError(f"a file of games needs different names, got {', '.join(names)}: set one as 'name=...'")
     require_writable_file(run.records)
     playing = [found[at] for at in players]
+    kept = conversations_of(dict(zip(names, playing, strict=True)), config, run)
     results = concatenate(
-        play_matches(playing, seatings(lineup), config, number, names=names) for number in run.progress(config.chunks)
+        play_matches(playing, seatings(lineup), config, number, names, kept) for number in run.progress(config.chunks)
     )
-    comparison = Comparison.from_results(names, lineup, results, config)
+    comparison = Comparison.from_results(names, lineup, results, config, kept.counts(config.deals.numbers))
     if run.records is not None:
         games = LineupGames.from_results(names, lineup, results, comparison.figures())
         write_games(run.records, config, [games], {names[n]: policies[at] for n, at in enumerate(players)})

@@ -11,13 +11,14 @@ import numpy.typing as npt
 from quincunx_env.arena.endings import points_lost
 from quincunx_env.arena.luck import Luck, luck_of
 from quincunx_env.arena.matches import Deals, MatchResults
-from quincunx_env.arena.runner import Run, measure_lineups
+from quincunx_env.arena.runner import Lineup, Run, measure_lineups
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.spec import Solitaire
 from quincunx_env.policies import by_display_name, display_name
+from quincunx_env.policies.conversations import Counts, counts_table, marked
 from quincunx_env.registry import solitaire_of
 from quincunx_env.utils.figures import drawable, plain_text
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -43,6 +44,7 @@ class Evaluation:
         solitaire: the solitaire, whose ratings count.
         luck: luck of the cards; None where it was not measured.
         endings: float64 [deals, 3], points that each of the last three plays lost; None where it was not measured.
+        answers: of a language model, its decisions and illegal answers.
     """
 
     scores: npt.NDArray[np.int64]
@@ -51,6 +53,7 @@ class Evaluation:
     solitaire: Solitaire = SOLITAIRE
     luck: Luck | None = None
     endings: Floats | None = None
+    answers: Counts | None = None
 
     @classmethod
     def from_results(cls, results: MatchResults, rules: BaseRules, lost_value: float = 0.0) -> Self:
@@ -141,6 +144,8 @@ class Evaluation:
             found["adjusted_mean"] = adjusted.to_json()
         if lost is not None:
             found["points_lost"] = [each.to_json() for each in lost]
+        if self.answers is not None:
+            found["answers"] = self.answers._asdict()
         return found
 
 
@@ -209,8 +214,8 @@ def evaluate_all(
     if (players := rules.num_players) != 1:
         raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
 
-    def measure(_: object, results: MatchResults) -> Evaluation:
-        found = Evaluation.from_results(results, rules, lost_value)
+    def measure(lineup: Lineup, results: MatchResults, counts: Mapping[str, Counts]) -> Evaluation:
+        found = replace(Evaluation.from_results(results, rules, lost_value), answers=counts.get(lineup[0]))
         if adjusted:
             found = replace(found, luck=luck_of(results, config, run=run))
         if endings:
@@ -230,6 +235,7 @@ def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation
     """
     pairs = [*(evaluations.items() if isinstance(evaluations, Mapping) else evaluations)]
     solitaire = pairs[0][1].solitaire if pairs else SOLITAIRE
+    counts = {name: evaluation.answers for name, evaluation in pairs if evaluation.answers is not None}
     ends = solitaire.ratings[0], solitaire.ratings[-1]  # of all ratings, so that a row fits into 80 columns
     adjusted = bool(pairs) and all(evaluation.luck is not None for _, evaluation in pairs)
     rows = []
@@ -237,13 +243,15 @@ def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation
         means = [Estimate.of_mean(evaluation.values), evaluation.adjusted_mean][: 1 + adjusted]
         cells = (cell for mean in means if mean is not None for cell in mean.cells(".1f"))
         shares = (f"{evaluation.classes[rating]:.1%}" for rating in ends)
-        rows.append((escaped(name), str(len(evaluation.scores)), *cells, *shares))
+        rows.append((marked(name, counts), str(len(evaluation.scores)), *cells, *shares))
     header = ("agent", "deals", "mean", _INTERVAL, *(("adjusted mean", _INTERVAL) if adjusted else ()), *ends)
     tables = [markdown_table(header, rows)]
     if adjusted and len(pairs) > 1:
         tables.append(_differences(*pairs))
     if pairs and all(evaluation.endings is not None for _, evaluation in pairs):
         tables.append(_endings(*pairs))
+    if counts:
+        tables.append(counts_table(counts))
     return "\n\n".join(tables)
 
 

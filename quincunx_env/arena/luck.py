@@ -8,7 +8,7 @@ AAAI 2006; AIVAT, Burch et al., AAAI 2018).
 - A *draw* takes a set of cards from the unseen ones, each set with the same probability. Its luck is the sum over its
   cards of u(card) minus the mean of u over the unseen cards. u(card) is the value of the state in which this card alone
   was drawn, or after the last play minus its penalty.
-- The *deal* has as its luck the value of the start, minus the mean of this value over all deals (`START`).
+- The *deal* has as its luck the value of the start, minus the mean of this value over all deals (`start_value`).
 
 The value of a state is a reference's: the most points + V of its actions. The estimate is unbiased with any reference;
 the interval is narrow with a good one. A policy that uses more than its observation is outside the claim: it may know

@@ -15,20 +15,15 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent, PolicyError, choose, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFileError, display_name
+from quincunx_env.policies.chat import FORFEIT, ChatPlayer
+from quincunx_env.policies.conversations import Conversations
 from quincunx_env.registry import observer_of, spec_of
+from quincunx_env.utils.errors import RAISED_BY
 
 Actions = npt.NDArray[np.uint16]
 
 MAX_CHUNK = 10_000
 """Seats of the games that are played side by side, which limits the memory. Not tuned."""
-
-RAISED_BY = "raised by the policy"
-"""Beginning of the note on an exception that a policy raises."""
-
-
-def raised_by_policy(error: BaseException) -> bool:
-    """Return whether a policy raised this exception. Then its author needs the traceback."""
-    return any(note.startswith(RAISED_BY) for note in getattr(error, "__notes__", ()))
 
 
 class MatchResults(NamedTuple):
@@ -69,6 +64,11 @@ class Deals:
     def last(self) -> int:
         """Number of the last deal."""
         return self.first + self.count - 1
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the deals."""
+        return range(self.first, self.first + self.count)
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,11 @@ def play_matches(
     config: MatchConfig,
     chunk: int,
     names: Sequence[str] | None = None,
+    conversations: Conversations | None = None,
 ) -> MatchResults:
     """Play the deals of a chunk from each seating.
+
+    A seat that forfeits a game for several players has at least a point less than every other one.
 
     The deals are played side by side, one seating after the other. Each seat of each seating has its own policy, which
     `policy_for` makes anew of the agent. A call has positions of one seat. The generator of an agent goes on through
@@ -140,7 +143,8 @@ def play_matches(
         seatings: int64 [S, P], index of the policy that plays each seat.
         config: game and deals.
         chunk: number of the chunk.
-        names: of the policies in errors, by default their `display_name`.
+        names: of the policies in errors and conversations, by default their `display_name`.
+        conversations: decisions of language models, which answer these positions again, and get the new ones.
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
@@ -156,19 +160,35 @@ def play_matches(
         batch: Any = spec_of(rules).Batch(rules, len(numbers), config.deals.domain)
         batch.reset(seed=numbers)
         games = np.arange(len(numbers)) * len(seatings) + len(ends)
+        plies, forfeited = np.zeros(len(numbers), np.int64), np.full(len(numbers), -1)
         while not batch.over.all():
             rows = np.flatnonzero(~batch.over)
             movers = batch.mover[rows]
             for seat in np.unique(movers):
                 own, number = rows[movers == seat], seating[seat]
                 positions = batch.fork(own)
+                policy = playing[seat]
                 with _naming(names[number]):
-                    seen = observer_of(playing[seat], rules).observe_batch(positions)
-                    chosen = choose(playing[seat], seen, positions.mask, rngs[number])
+                    seen = observer_of(policy, rules).observe_batch(positions)
+                    if isinstance(policy, ChatPlayer):
+                        game = {"policy": names[number], "seating": len(ends), "seat": int(seat)}
+                        where = zip(numbers[own].tolist(), plies[own].tolist(), strict=True)
+                        places = [{**game, "deal": deal, "ply": ply} for deal, ply in where]
+                        chosen = policy.choose(seen, rngs[number], places, conversations)
+                        forfeited[own[chosen == FORFEIT]] = seat
+                        batch.forfeit(own[chosen == FORFEIT])
+                        own, chosen = own[chosen != FORFEIT], chosen[chosen != FORFEIT]
+                    else:
+                        chosen = choose(policy, seen, positions.mask, rngs[number])
                     batch.step(chosen, own)
+                plies[own] += 1
                 played.append(games[own])
                 taken.append(chosen.astype(np.uint16))
-        ends.append((batch.totals, batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)))
+        totals = batch.totals
+        for row in np.flatnonzero(forfeited >= 0) if rules.num_players > 1 else ():
+            others = np.delete(totals[row], forfeited[row])
+            totals[row, forfeited[row]] = min(totals[row, forfeited[row]], others.min() - 1)
+        ends.append((totals, batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)))
     of_actions = np.concatenate(played)
     lengths = np.bincount(of_actions, minlength=len(numbers) * len(seatings)).reshape(len(numbers), -1)
     totals, lost = (np.stack(each, axis=1) for each in zip(*ends, strict=True))

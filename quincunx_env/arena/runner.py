@@ -26,7 +26,8 @@ from quincunx_env.arena.matches import (
 )
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import PolicyFile, identity, resolve
+from quincunx_env.policies import ChatPolicy, PolicyFile, identity, resolve
+from quincunx_env.policies.conversations import Conversations, Counts
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.processes import worker_processes
 
@@ -58,7 +59,8 @@ class Run:
     """Number of deals played side by side, the unit of work of a process. The actions of randomised policies depend on
     it."""
     out: Path | str | None = None
-    """Directory of the results, with a file for each chunk of a lineup. Only games that are missing there are played:
+    """Directory of the results, with a file for each chunk of a lineup, and one for the conversations with language
+    models. Only games that are missing there are played:
     the rest of an interrupted run, more deals, or games of further policies. A line on stderr, of the logger
     ``quincunx_env.arena``, says how many were there. They belong to the identities of their policies
     (`quincunx_env.policies.identity`). A policy without an identity plays anew, and its games are not stored."""
@@ -101,6 +103,8 @@ class Chunk:
     config: MatchConfig
     number: int
     path: Path
+    conversations: Path
+    """File of the decisions of language models."""
 
     @property
     def seats(self) -> list[int]:
@@ -109,8 +113,8 @@ class Chunk:
 
     def play(self) -> MatchResults:
         """Play the games."""
-        policies = [resolve(policy) for policy in self.policies]
-        return play_matches(policies, seatings(self.seats), self.config, self.number, names=self.names)
+        policies, kept = [resolve(policy) for policy in self.policies], Conversations(self.conversations)
+        return play_matches(policies, seatings(self.seats), self.config, self.number, self.names, kept)
 
     def save(self, results: MatchResults) -> None:
         """Write results to `path`."""
@@ -149,8 +153,11 @@ def run_lineups(
     lineups: Sequence[Lineup],
     config: MatchConfig,
     run: Run = Run(),
-) -> dict[Lineup, MatchResults]:
+) -> dict[Lineup, tuple[MatchResults, dict[str, Counts]]]:
     """Play every lineup on the same deals.
+
+    Returns:
+        The games of each lineup, and the `Counts` of its language models by name.
 
     Args:
         policies: by name.
@@ -174,23 +181,26 @@ def run_lineups(
     for file in files.values():
         file.for_rules(config.rules)
     policies = {**policies, **files}  # a process refuses a file that has changed since
+    chats = {name for name, agent in agents.items() if isinstance(agent, ChatPolicy)}
+    if chats and run.ray is not None:
+        raise ValueError(f"{', '.join(sorted(chats))}: language models are asked from this machine, leave out Ray")
     if run.workers > 1 or run.ray is not None:
         _require_picklable(policies)
     identities = {name: None if run.out is None else identity(agent) for name, agent in agents.items()}
     with tempfile.TemporaryDirectory() as temporary, counting_stored_games() as stored:
 
-        def folder(lineup: Lineup) -> Path:
-            unknown = None in (identities[name] for name in lineup)
-            return Path(temporary if run.out is None or unknown else run.out) / "games"
+        def chunk_of(lineup: Lineup, number: int) -> Chunk:
+            own = {name: identities[name] for name in lineup}
+            stem, out = _file_name(own, config), Path(temporary if run.out is None else run.out)
+            numbers = config.deal_numbers(number)
+            games = Path(temporary) if None in own.values() else out
+            path = games / "games" / f"{stem}.{numbers[0]}-{numbers[-1]}.npz"
+            conversations = out / "conversations" / f"{stem}.jsonl"
+            if None in own.values() and number == 0:  # it is not known whether these policies had them
+                conversations.unlink(missing_ok=True)
+            return Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path, conversations)
 
-        chunks = {
-            lineup: [
-                Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path)
-                for number in config.chunks
-                for path in [folder(lineup) / _file_name({name: identities[name] for name in lineup}, config, number)]
-            ]
-            for lineup in lineups
-        }
+        chunks = {lineup: [chunk_of(lineup, number) for number in config.chunks] for lineup in lineups}
         every = [chunk for each in chunks.values() for chunk in each]
         results = {chunk.path: chunk.load() for chunk in every if chunk.path.exists()}
         for path, found in results.items():
@@ -201,7 +211,24 @@ def run_lineups(
         else:
             _run_on_cluster(remaining, run.ray, run.progress)
         results |= {chunk.path: chunk.load() for chunk in remaining}
-    return {lineup: concatenate(results[chunk.path] for chunk in each) for lineup, each in chunks.items()}
+        return {
+            lineup: (
+                concatenate(results[chunk.path] for chunk in each),
+                Conversations(each[0].conversations).counts(config.deals.numbers) if chats & {*lineup} else {},
+            )
+            for lineup, each in chunks.items()
+        }
+
+
+def conversations_of(policies: Mapping[str, Agent], config: MatchConfig, run: Run) -> Conversations:
+    """Return the conversations of a comparison, which plays all games of its lineup here."""
+    identities = {name: identity(policy) for name, policy in policies.items()}
+    if run.out is None or not any(isinstance(policy, ChatPolicy) for policy in policies.values()):
+        return Conversations()
+    path = Path(run.out) / "conversations" / f"{_file_name(identities, config)}.jsonl"
+    if None in identities.values():
+        path.unlink(missing_ok=True)
+    return Conversations(path)
 
 
 _stored: ContextVar[Counter[Path] | None] = ContextVar("stored", default=None)
@@ -244,11 +271,12 @@ def measure_lineups(
     lineups: Sequence[Lineup],
     config: MatchConfig,
     run: Run,
-    measure: Callable[[Lineup, MatchResults], AnyMeasured],
+    measure: Callable[[Lineup, MatchResults, dict[str, Counts]], AnyMeasured],
 ) -> dict[Lineup, AnyMeasured]:
     """Play every lineup, measure its games, and store them in ``run.records``.
 
-    ``measure`` returns the results of a lineup from its games. Other arguments are as in `run_lineups`.
+    ``measure`` returns the results of a lineup from its games and the counts of its language models. Other arguments
+    are as in `run_lineups`.
 
     Raises:
         ValueError: as `run_lineups`, or if there is something else in the file.
@@ -256,28 +284,27 @@ def measure_lineups(
     """
     require_writable_file(run.records)
     played = run_lineups(policies, lineups, config, run)
-    measured = {lineup: measure(lineup, results) for lineup, results in played.items()}
+    measured = {lineup: measure(lineup, *found) for lineup, found in played.items()}
     if run.records is not None:
         seats = [one_against_others(len(lineup), config.rules.num_players) for lineup in lineups]
         claims = [measured[lineup].figures() for lineup in lineups]
-        games = map(LineupGames.from_results, lineups, seats, played.values(), claims)
+        games = map(LineupGames.from_results, lineups, seats, (results for results, _ in played.values()), claims)
         write_games(run.records, config, [*games], policies)
     return measured
 
 
-def _file_name(lineup: Mapping[str, str | None], config: MatchConfig, chunk: int) -> str:
-    """Name a file for these games and no others.
+def _file_name(lineup: Mapping[str, str | None], config: MatchConfig) -> str:
+    """Name files for games of these policies and no others.
 
-    The name depends on names and identities of the policies, game, seeds and range of deals. The number of deals is
-    left out, since results serve a run over more deals as well.
+    The name depends on names and identities of the policies, game and seeds. The number of deals is left out, since
+    results serve a run over more deals as well.
 
     A long lineup is cut, as the name of a file has 255 bytes at most. The hash separates lineups that are cut alike,
     or differ in the case of letters alone.
     """
     games = {name: value for name, value in config.to_json().items() if name != "deals"}
     digest = hashlib.sha256(json.dumps([games, *lineup.items()], sort_keys=True).encode()).hexdigest()
-    numbers = config.deal_numbers(chunk)
-    return f"{quote('+'.join(lineup), safe='+')[:60]}.{digest[:16]}.{numbers[0]}-{numbers[-1]}.npz"
+    return f"{quote('+'.join(lineup), safe='+')[:60]}.{digest[:16]}"
 
 
 def _require_picklable(policies: Mapping[str, Agent | str]) -> None:

@@ -18,6 +18,7 @@ from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
+from quincunx_env.policies.conversations import Counts, counts_table, marked, total
 from quincunx_env.utils.extras import needs_extra
 from quincunx_env.utils.figures import drawable, plain_text
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -86,6 +87,11 @@ class Tournament:
         """Bradley-Terry ratings of the N policies, in Elo points; see ``rate``."""
         return rate(self.beats)
 
+    @property
+    def answers(self) -> dict[str, Counts]:
+        """Decisions and illegal answers of language models in all games, by name."""
+        return total(comparison.answers for comparison in self.comparisons.values())
+
     def to_json(self) -> dict[str, Any]:
         """Return ratings, and `Comparison.to_json` of every pair, as JSON values."""
         return {
@@ -112,9 +118,10 @@ class Tournament:
         rows = []
         for n in order:
             rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
-            rows.append((escaped(self.names[n]), *ratings[n].cells("+z.0f"), *rates))
+            rows.append((marked(self.names[n], self.answers), *ratings[n].cells("+z.0f"), *rates))
         against = (f"against {escaped(self.names[m])}" for m in order)
-        return markdown_table(("policy", "rating", "95 % interval", *against), rows)
+        table = markdown_table(("policy", "rating", "95 % interval", *against), rows)
+        return f"{table}\n\n{counts_table(self.answers)}" if self.answers else table
 
     @plain_text()
     def plot(self, path: Path | str | None = None) -> "Figure":
@@ -239,8 +246,8 @@ def tournament(
     pairs = list(arrange(sorted(policies), 2))
     seats = one_against_others(2, rules.num_players)
 
-    def measure(pair: Lineup, results: MatchResults) -> Comparison:
-        return Comparison.from_results(pair, seats, results, config)
+    def measure(pair: Lineup, results: MatchResults, answers: Mapping[str, Counts]) -> Comparison:
+        return Comparison.from_results(pair, seats, results, config, answers)
 
     found = measure_lineups(policies, pairs, config, run, measure)
     return Tournament(tuple(policies), {(one, other): comparison for (one, other), comparison in found.items()})

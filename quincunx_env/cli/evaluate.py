@@ -17,7 +17,7 @@ and tournaments also store the results of single games there: the same command r
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
@@ -51,7 +51,8 @@ from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import ChatPolicy, ModelOptions, by_display_name, load_path, split_name
+from quincunx_env.policies import ModelOptions, by_display_name, load_path, split_name
+from quincunx_env.policies.chat import PREFIX
 from quincunx_env.registry import DEFAULT_GAME, GAMES, heading, solitaire_of
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically, write_text
@@ -84,18 +85,7 @@ class _Options:
     @property
     def named(self) -> dict[str, Agent | str]:
         """The policies by their names in tables."""
-        return {
-            name: self.kept(agent) for name, agent in by_display_name(self.policies, self.trust, self.trained).items()
-        }
-
-    @property
-    def transcript(self) -> Path:
-        """File of the conversations with language models."""
-        return self.out / "transcript.jsonl"
-
-    def kept(self, agent: Agent | str) -> Agent | str:
-        """Return a policy; a language model's conversations are kept."""
-        return replace(agent, transcript=str(self.transcript)) if isinstance(agent, ChatPolicy) else agent
+        return by_display_name(self.policies, self.trust, self.trained)
 
     @property
     def chosen_rules(self) -> BaseRules:
@@ -109,7 +99,8 @@ class _Options:
 
     def playing(self, **options: Any) -> Run:
         """Return how the games are played, with further ``options``."""
-        progress = partial(tqdm, unit="chunk", disable=None)
+        chats = any(split_name(policy)[1].startswith(PREFIX) for policy in self.policies)  # they show their decisions
+        progress = iter if chats else partial(tqdm, unit="chunk", disable=None)
         return Run(seed=self.seed, chunk=self.chunk, records=self.records, progress=progress, **options)
 
 
@@ -159,11 +150,13 @@ class Compare(_MultiplayerOptions):
         """Play the games, print the table, write the results."""
         require_writable(self.out)
         named = [split_name(policy) for policy in self.policies]
-        policies = [self.kept(load_path(policy, self.trust, self.trained)) for _, policy in named]
+        policies = [load_path(policy, self.trust, self.trained) for _, policy in named]
         names = [name for name, _ in named]
-        result = compare(policies, self.numbered_deals, rules=self.chosen_rules, names=names, run=self.playing())
+        options: dict[str, Any] = {"rules": self.chosen_rules, "names": names, "run": self.playing(out=self.out)}
         note = "each deal from every seating; intervals by Student's t, over deals"
-        _write(self, command, result.table(), note, result.to_json())
+        with resumed_by(command, self.out):
+            result = compare(policies, self.numbered_deals, **options)
+            _write(self, command, result.table(), note, result.to_json())
 
 
 @dataclass(kw_only=True)
@@ -199,10 +192,6 @@ def _write(
 ) -> None:
     """Print the tables, and write all files to the directory of results."""
     deals = options.numbered_deals
-    if options.transcript.exists():
-        lines = [json.loads(line) for line in options.transcript.read_text(encoding="utf-8").splitlines()]
-        illegal = sum(line["illegal"] for line in lines)
-        note += f"; {len(lines):,} decisions by language models with {illegal:,} illegal answers, {options.transcript}"
     if options.times:
         seconds = _seconds_per_action(options)
         reference = next(iter(seconds))

@@ -6,20 +6,24 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.cli.options import GameOptions
 from quincunx_env.cli.parser import parse
 from quincunx_env.policies import UntrustedFileError
-from quincunx_env.utils.errors import fail, one_line_errors
+from quincunx_env.policies.chat import ModelError
+from quincunx_env.utils.errors import fail, one_line_errors, raised_by_policy
 
 
 def resumed_by(line: str, out: Path) -> AbstractContextManager[None]:
     """Name the command line that resumes, if games are stored in ``out``."""
 
     def remedy() -> str:
-        return f"finished games are stored, this resumes: {line}" if any(out.rglob("[!.]*.npz")) else ""
+        kept = [
+            *(["finished games"] if any(out.rglob("[!.]*.npz")) else ()),
+            *(["conversations"] if any((out / "conversations").glob("*.jsonl")) else ()),
+        ]
+        return f"{' and '.join(kept)} are stored, this resumes: {line}" if kept else ""
 
-    return one_line_errors(remedy=remedy)
+    return one_line_errors(ModelError, remedy=remedy)
 
 
 def run(command: type[Any], description: str | None, name: str, arguments: Sequence[str]) -> None:

@@ -38,6 +38,7 @@ from quincunx_env.cli.options import Adjusted, Chunk, Out, Seed, Trained, Trust,
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.policies import ModelOptions, by_display_name
+from quincunx_env.policies.conversations import counts_table, marked
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.markdown import escaped, markdown_table
@@ -167,15 +168,17 @@ def _generalisation_table(results: Sequence[GeneralisationResult]) -> str:
 def _table(results: Sequence[TaskResult]) -> str:
     """Format results on one task as a table."""
     solitaire = results[0].task.opponent is None
+    counts = {each.policy: each.answers for each in results if each.answers is not None}
     rows = []
     for each in results:
         scores = [each.score] if each.adjusted is None else [each.score, each.adjusted]
         score = [cell for figure in scores for cell in figure.cells(".1f" if solitaire else ".1%")]
         other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
-        rows.append((escaped(each.policy), each.deals.count, *score, other, *each.normalised.cells(".3f")))
+        rows.append((marked(each.policy, counts), each.deals.count, *score, other, *each.normalised.cells(".3f")))
     interval = "95 % interval"
     adjusted = ("adjusted mean", interval) if results[0].adjusted is not None else ()
     measured = ("mean score", interval, *adjusted, "lost") if solitaire else ("win rate", interval, "margin")
     table = markdown_table(("policy", "deals", *measured, "normalised score", interval), rows)
     deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"
-    return f"{table}\n\n*{deals}.*"
+    tables = [table, counts_table(counts)] if counts else [table]
+    return "\n\n".join([*tables, f"*{deals}.*"])

@@ -17,7 +17,7 @@ Your action: card (row, column), or: legal, rules
 
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import gymnasium
@@ -35,7 +35,7 @@ from quincunx_env.envs.options import Info, check_finite, options_of, with_optio
 from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
-from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_names
+from quincunx_env.notation.prompts import answer_of, prompt, read_action, text_of, with_names
 from quincunx_env.notation.record import apply_action
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import print_action
@@ -208,7 +208,7 @@ class TextEnv(OneGame[SomeGame], GymnasiumEnv, gymnasium.Env[str, str]):
         """
         if self.game.over:
             raise ResetNeeded("the game is over: call reset() before the next step()")
-        action = _text_of(action)
+        action = text_of(action)
         question = answer_of(action)
         if question in ("RULES", "LEGAL"):
             reply = rules_card(self.rules) if question == "RULES" else self._spec.notation.describe_legal(self.game)
@@ -300,21 +300,6 @@ class TextEnv(OneGame[SomeGame], GymnasiumEnv, gymnasium.Env[str, str]):
     def close(self) -> None:
         """Close the window, if there is one."""
         self.env.close()
-
-
-def _text_of(answer: Any) -> str:
-    """Return the text of an answer.
-
-    It is a string, a list of content parts, or None.
-
-    Raises:
-        IllegalAction: for anything else.
-    """
-    parts = answer if isinstance(answer, list) else ["" if answer is None else answer]
-    texts = [part.get("text", "") if isinstance(part, Mapping) and parts is answer else part for part in parts]
-    if not all(isinstance(text, str) for text in texts):
-        raise IllegalAction(f"an action must be a string, or content parts with a text, got {answer!r:.60}")
-    return "".join(texts)
 
 
 def _check_names(names: Sequence[str] | None, players: int) -> list[str]:

@@ -24,10 +24,10 @@ Your action: card, or: legal, rules
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quincunx_env.core.game import IllegalAction, SomeGame
 from quincunx_env.notation.text import parse_action
@@ -99,6 +99,21 @@ class _Line(NamedTuple):
     """The line in capital letters, without signs but a minus before a number."""
     written: str = ""
     """The line itself."""
+
+
+def text_of(answer: Any) -> str:
+    """Return the text of an answer.
+
+    It is a string, a list of content parts, or None.
+
+    Raises:
+        IllegalAction: for anything else.
+    """
+    parts = answer if isinstance(answer, list) else ["" if answer is None else answer]
+    texts = [part.get("text", "") if isinstance(part, Mapping) and parts is answer else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise IllegalAction(f"an action must be a string, or content parts with a text, got {answer!r:.60}")
+    return "".join(texts)
 
 
 def answer_of(text: str) -> str:

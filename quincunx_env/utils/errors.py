@@ -20,6 +20,15 @@ LONGEST_NAME = 200
 """Characters of the name of a file in a message."""
 
 
+RAISED_BY = "raised by the policy"
+"""Beginning of the note on an exception that a policy raises."""
+
+
+def raised_by_policy(error: BaseException) -> bool:
+    """Return whether a policy raised this exception. Then its author needs the traceback."""
+    return any(note.startswith(RAISED_BY) for note in getattr(error, "__notes__", ()))
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM has arrived, which batch systems, containers and ``timeout`` send."""
 
@@ -64,8 +73,8 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
     """End the program with one line on stderr, without a traceback, if the block fails or is interrupted.
 
     The exit status is `ERROR` after errors of files (`OSError`: full disk, read-only folder, ...) and of the given
-    kinds. It is 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions
-    are faults of the program and keep their traceback.
+    kinds. What a policy raises keeps its traceback. The status is 130 after an interrupt and 143 after SIGTERM, which
+    raises `Terminated` in the block. Other exceptions are faults of the program and keep their traceback.
 
     Args:
         kinds: other exceptions whose message explains the error.
@@ -80,6 +89,8 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
     except BrokenPipeError:  # the reader of the output has seen enough: no error of the program
         raise
     except OSError as error:
+        if raised_by_policy(error):  # such as a time-out of its server: no error of our files
+            raise
         fail(_with(remedy, in_words(error)))
     except kinds as error:
         fail(_with(remedy, str(error)))

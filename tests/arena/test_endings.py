@@ -16,7 +16,7 @@ from quincunx_env.spiral.rules import Rules as SpiralRules
 
 def test_losses_are_those_of_single_positions() -> None:
     config = MatchConfig(Rules(), Deals(8, "validation"), chunk=3)
-    [results] = run_lineups({"greedy": "heuristic"}, [("greedy",)], config).values()
+    [(results, _)] = run_lineups({"greedy": "heuristic"}, [("greedy",)], config).values()
     found, start = points_lost(results, config), 0
     for number, length in enumerate(results.lengths[:, 0]):
         game = Batch(Rules(), 1, "validation")

@@ -150,7 +150,6 @@ def test_errors_name_the_policy_as_the_table_does() -> None:
 def test_options_that_a_function_would_ignore_are_refused() -> None:
     play: Any
     for play, run in (
-        (compare, Run(out="x")),
         (compare, Run(workers=2)),
         (compare, Run(ray="x")),
         (seconds_per_action, Run(out="x")),

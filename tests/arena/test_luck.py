@@ -73,7 +73,7 @@ def test_the_expected_luck_of_a_draw_is_zero(reference: Random) -> None:
 def test_luck_equals_a_plain_count_over_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(luck, "SHORTLIST", 10_000)
     config = MatchConfig(Rules(), Deals(6, "validation"), chunk=4)
-    [results] = run_lineups({"heuristic": "heuristic"}, [("heuristic",)], config).values()
+    [(results, _)] = run_lineups({"heuristic": "heuristic"}, [("heuristic",)], config).values()
     found, ends = luck_of(results, config, Points()), np.cumsum(results.lengths)
     assert not found.deal.any(), "no mean is known for this reference"
     for number in range(6):
