@@ -18,7 +18,7 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.runner import Run, conversations_of
+from quincunx_env.arena.runner import Run, conversations_of, refuse_forfeits
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.policy import Agent
@@ -225,6 +225,7 @@ def compare(
     if run.records is not None and len(set(names)) < len(names):
         raise ValueError(f"a file of games needs different names, got {', '.join(names)}: set one as 'name=...'")
     require_writable_file(run.records)
+    refuse_forfeits(found, run)
     playing = [found[at] for at in players]
     kept = conversations_of(dict(zip(names, playing, strict=True)), config, run)
     results = concatenate(

@@ -184,6 +184,7 @@ def run_lineups(
     chats = {name for name, agent in agents.items() if isinstance(agent, ChatPolicy)}
     if chats and run.ray is not None:
         raise ValueError(f"{', '.join(sorted(chats))}: language models are asked from this machine, leave out Ray")
+    refuse_forfeits(agents.values(), run)
     if run.workers > 1 or run.ray is not None:
         _require_picklable(policies)
     identities = {name: None if run.out is None else identity(agent) for name, agent in agents.items()}
@@ -218,6 +219,19 @@ def run_lineups(
             )
             for lineup, each in chunks.items()
         }
+
+
+def refuse_forfeits(policies: Iterable[Agent], run: Run) -> None:
+    """Refuse to record games that a language model may forfeit: their replay has no end.
+
+    Raises:
+        ValueError: naming the policy.
+    """
+    for policy in policies:
+        if run.records is not None and isinstance(policy, ChatPolicy) and policy.illegal == "forfeit":
+            raise ValueError(
+                f"{policy.__name__} may forfeit games, which a file of games cannot hold: leave out records"
+            )
 
 
 def conversations_of(policies: Mapping[str, Agent], config: MatchConfig, run: Run) -> Conversations:

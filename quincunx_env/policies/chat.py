@@ -132,19 +132,20 @@ class ChatPolicy:
 
     def _ask(self, messages: list[Message]) -> Any:
         """Call the model, again after exceptions."""
-        for attempt in range(self.retries + 1):
+        calls = 1
+        while True:
             try:
                 answer = self.chat([{**message} for message in messages])
+                break
             except Exception as error:  # clients of models raise anything
-                if attempt < self.retries:
-                    time.sleep(PAUSE * 2**attempt)
-                    continue
-                times = f"in {attempt + 1} calls" if attempt else "in its call"
-                raise ModelError(f"{type(error).__name__} {times}: {error}") from error
-            if answer is None or isinstance(answer, str | list):
-                return answer
+                if calls > self.retries:
+                    times = f"in {calls} calls" if calls > 1 else "in its call"
+                    raise ModelError(f"{type(error).__name__} {times}: {error}") from error
+                time.sleep(PAUSE * 2 ** (calls - 1))
+                calls += 1
+        if answer is not None and not isinstance(answer, str | list):
             raise ModelError(f"the model returned {answer!r:.60}: return the text of the answer")
-        raise AssertionError
+        return answer
 
 
 def names_of(game: SomeGame) -> list[str]:
@@ -169,9 +170,9 @@ class ChatPlayer:
         self.agent, self.observer = agent, make_observer(rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose actions, int64 [n]: legal ones, or `FORFEIT`."""
-        places = [dict(zip(("policy", "deal"), (self.agent.__name__, row), strict=True)) for row in range(len(mask))]
-        return self.choose(observation, rng, [{**place, "seating": 0, "seat": 0, "ply": 0} for place in places])
+        """Choose actions outside the arena, int64 [n]: legal ones, or `FORFEIT`. Nothing is kept."""
+        place = {"policy": self.agent.__name__, "seating": 0, "seat": 0, "ply": 0}
+        return self.choose(observation, rng, [{**place, "deal": row} for row in range(len(mask))])
 
     def choose(
         self,

@@ -221,7 +221,7 @@ def test_counts_are_of_each_model(tmp_path: Path) -> None:
     assert result.answers.decisions > 0
 
 
-def test_a_forfeit_ends_the_game_as_lost() -> None:
+def test_a_forfeit_ends_the_game_as_lost(tmp_path: Path) -> None:
     passing = ChatPolicy(lambda messages: "I pass", "p", illegal="forfeit")
     alone = evaluate(passing, 2)
     assert alone.lost.all()
@@ -229,6 +229,9 @@ def test_a_forfeit_ends_the_game_as_lost() -> None:
     several = compare([passing, "greedy"], 2, rules=Rules(num_players=3))
     assert (several.wins[:, 0] == 0).all()
     assert (several.margins[:, 0] < 0).all()
+    for play in (lambda run: evaluate(passing, 2, run=run), lambda run: compare([passing, "greedy"], 2, run=run)):
+        with pytest.raises(ValueError, match="p may forfeit games, which no file of games can hold"):
+            play(Run(records=tmp_path / "games.npz"))
 
 
 def test_failures_are_repeated_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
