@@ -210,6 +210,8 @@ def test_only_possible_plays_have_values(cards: Any, cells: Any, message: str) -
     batch = in_the_middle(Rules(num_players=2))
     with pytest.raises(ValueError, match=message):
         batch.value(cards, cells, [1])
+    with pytest.raises(ValueError, match="of game 2 is taken"):
+        batch.value([0, 0], [int((batch.board[1, :25] < 0).argmax()), 0], [1, 2])
 
 
 def test_only_possible_cards_have_values_in_the_spiral_game() -> None:

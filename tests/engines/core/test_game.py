@@ -232,6 +232,13 @@ def test_other_plays_and_announcements_are_illegal(value: Any) -> None:
     assert state_of(game) == before
 
 
+@pytest.mark.parametrize("cell", [-1, 16])
+def test_cells_outside_the_grid_are_illegal(cell: int) -> None:
+    game = new_game(Rules(), 3)
+    with pytest.raises(IllegalAction, match="is out of range: cards run from 0 to 35, cells from 0 to 15"):
+        game.play(game.legal_cards()[0], cell)
+
+
 @pytest.mark.parametrize(
     ("card", "cell", "message"),
     [

@@ -141,6 +141,14 @@ def test_limits_of_points_hold_whatever_happens(rules: Rules) -> None:
             assert low <= worst < plays * best <= high
 
 
+@by_name(EVERY_GAME)
+def test_numbers_of_rounds_and_seats_have_their_limits(rules: BaseRules) -> None:
+    counts = {name: limits for name, (_, *limits) in make_observer(rules).counts.items()}
+    assert counts.get("round", [0, 0]) == [0, rules.num_rounds - 1]
+    for name in ("mover", "first"):
+        assert counts.get(name, [0, rules.num_players - 1]) == [0, rules.num_players - 1]
+
+
 @every_variant
 def test_preview_is_the_value_of_every_legal_play(rules: Rules) -> None:
     """Points and draws of the mover's legal plays; while announcing, of the pending one for all; elsewhere 0."""

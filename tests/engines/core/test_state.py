@@ -274,6 +274,14 @@ def test_boards_without_a_game_have_values_only(rules: BaseRules) -> None:
     assert batch.mask[3].any()
 
 
+def test_the_ply_of_a_position_follows_from_its_order() -> None:
+    batch, order = new_batch(Rules(), 2), np.full((2, 16), -1)
+    order[:, [0, 3, 12, 15]] = 0
+    order[1, 5] = 1
+    batch.set_position(board=np.where(order >= 0, np.arange(16), -1), order=order)
+    assert batch.ply.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("position", "error", "message"),
     [
