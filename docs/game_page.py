@@ -17,7 +17,6 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from quincunx_env import Game, Rules
-from quincunx_env.core.encoding import Scaled
 from quincunx_env.core.scene import Scene, place_name
 from quincunx_env.play.web.pages import KEYS, colours, suits
 from quincunx_env.play.web.rules_pictures import pictures
@@ -87,18 +86,17 @@ def take_network(run: Path) -> None:
     """Write the network of a run, its weights rounded to bytes."""
     from sb3_contrib import MaskablePPO
 
-    from quincunx_agents.torch.networks import card_features
-
     layers = {}
     for name, tensor in MaskablePPO.load(run / "model.zip", device="cpu").policy.mlp_extractor.state_dict().items():
         step = float(tensor.abs().max()) / 127
         layers[name] = {"step": step, "weights": b64encode((tensor / step).round().char().numpy().tobytes()).decode()}
     results = json.loads((run / f"{run.name}.json").read_text(encoding="utf-8"))
     facts = {"command": results["command"], "mean": round(results["benchmark"]["solitaire"]["mean"])}
-    [counts] = (piece.encoding for piece in make_observer(RULES[1], preview=True).pieces if piece.name == "counts")
-    assert isinstance(counts, Scaled)
-    units = {"features": card_features(len(BASIC_DECK)).tolist(), "counts": counts.unit}
-    NETWORK.write_text(json.dumps({**facts, **units, "layers": layers}), encoding="utf-8")
+    observer = make_observer(RULES[1], preview=True)
+    encodings: dict[str, Any] = {piece.name: piece.encoding for piece in observer.pieces}
+    facts |= {"places": observer.places.places, "features": encodings["board"].table.astype(int).tolist()}
+    facts |= {"units": [*encodings["preview"].unit, *encodings["counts"].unit]}
+    NETWORK.write_text(json.dumps(facts | {"layers": layers}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Scores of the small network on docs/libraries.md, and their table.
+"""Scores of the program for MaskablePPO on docs/libraries.md, and their table.
 
-    python -m docs.play_network PlayPolicy SolitaireVecEnv 0
+    python -m docs.play_network QuincunxMaskablePolicy SolitaireVecEnv 0
 
 trains by the program of that page, plays benchmark deals and adds a row to the file. Seeds lie 10**9 apart, because row
 i of the environment has the seed + i.
@@ -21,6 +21,7 @@ from tests.clients.clients import PLAY_POLICY
 
 FILE = Path(__file__).with_suffix(".csv")
 TASKS = {"solitaire": "solitaire", "greedy": "wins against `greedy`", "heuristic": "wins against `heuristic`"}
+POLICIES = "MlpPolicy", "QuincunxMaskablePolicy"
 COLUMNS = ("policy", "environment", "seed", "seconds", *TASKS)
 
 
@@ -38,17 +39,16 @@ def table() -> str:
         estimate = Estimate.of_mean(scores if task == "solitaire" else 100 * scores)
         return "{} ({})".format(*estimate.cells(".1f")) + ("" if task == "solitaire" else " %")
 
-    lines = [(f"`{policy}`", *(cell(policy, task) for task in TASKS)) for policy in ("MlpPolicy", "PlayPolicy")]
+    lines = [(f"`{policy}`", *(cell(policy, task) for task in TASKS)) for policy in POLICIES]
     return markdown_table(("policy", *TASKS.values()), lines)
 
 
 def measure(policy: str, environment: str, seed: str) -> None:
     """Train by the printed program, and add the scores to the file."""
-    program = PLAY_POLICY.replace("seed=0", f"seed={seed}")
+    program = PLAY_POLICY.replace('"seed": 0', f'"seed": {seed}')
     if policy == "MlpPolicy":
-        program = program.replace("PPO(PlayPolicy", 'PPO("MlpPolicy"').replace(
-            "**settings)", '**settings, policy_kwargs={"net_arch": [256, 256]})'
-        )
+        program = program.replace("PPO(QuincunxMaskablePolicy", 'PPO("MlpPolicy"')
+        program = program.replace('{"observer": codec.observer, "unit": 1.0}', '{"net_arch": [256, 256]}')
     sys.argv[1:] = [environment, "300_000"]
     variables: dict[str, Any] = {"__name__": "__main__"}
     started = time.process_time()

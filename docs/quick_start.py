@@ -17,7 +17,7 @@ for flag, default in {"--steps": 300_000, "--seed": 0, "--deals": 1_000}.items()
 options = parser.parse_args()
 torch.set_num_threads(1)  # more threads slow down a network this small
 
-env = SolitaireVecEnv(500, observation="vector", preview=True)  # 500 games side by side
+env = SolitaireVecEnv(500, observation="vector", preview=True, actions="hand")  # 500 games side by side
 observer = env.envs.observer
 model = MaskablePPO(
     QuincunxMaskablePolicy,

@@ -20,7 +20,6 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
-from quincunx_env.codec import Codec
 from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
@@ -29,11 +28,10 @@ with requires_extra("train"):
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
-from quincunx_agents.torch import NetworkPolicy, PolicyNetwork, QuincunxMaskablePolicy, sb3_agent
-from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
+from quincunx_agents.torch.play_network import RETURN_SCALE
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, save
 from quincunx_env.core.policy import Policy
 from quincunx_env.policies import PolicyFile
@@ -68,7 +66,7 @@ class Arguments(PPOOptions, RunOptions):
     """steps of each game between two updates"""
     batch_size: BatchSize = 512
     """steps in a minibatch"""
-    learning_rate: PositiveOrZero = 2.5e-3
+    learning_rate: PositiveOrZero = 1.5e-3
     """learning rate of Adam at the start; it falls linearly to 0"""
     averaging: Share = 0.2
     """share of the updates so far over which a moving average of the weights is the result; 0: the latest weights"""
@@ -125,7 +123,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 def make_env(arguments: Arguments) -> SolitaireVecEnv:
     """Return the games."""
     options: dict[str, Any] = {"observation": "vector", "preview": arguments.preview, "rules": arguments.rules}
-    return SolitaireVecEnv(arguments.num_envs, **options)
+    return SolitaireVecEnv(arguments.num_envs, actions="hand" if arguments.policy == "quincunx" else "joint", **options)
 
 
 def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
@@ -149,14 +147,6 @@ def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
         seed=arguments.seed,
         device="cpu",
     )
-
-
-def agent_of(policy: nn.Module, codec: Codec) -> NetworkPolicy:
-    """Return the greedy agent of a model's policy."""
-    if isinstance(network := policy.mlp_extractor, PolicyNetwork):
-        return NetworkPolicy(network.forward_actor, codec)
-    assert isinstance(policy, MaskableActorCriticPolicy)
-    return sb3_agent(policy, codec)
 
 
 # --- During training -------------------------------------------------------------------------------------------------
@@ -185,7 +175,9 @@ class Learner:
 
     def agent(self) -> Policy:
         """Return the greedy agent of the averaged weights."""
-        return agent_of(self.averaged.module, self.env.envs.codec)
+        policy = self.averaged.module
+        assert isinstance(policy, MaskableActorCriticPolicy)
+        return sb3_agent(policy, self.env.envs.codec)
 
     def write_weights(self, path: Path) -> None:
         """Write the model with averaged weights, and its environment's options."""

@@ -37,7 +37,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
 from quincunx_agents.torch import NetworkPolicy, PlayNetwork
-from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_agents.torch.play_network import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PlayModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena import Deals

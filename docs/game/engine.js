@@ -38,6 +38,7 @@ class Game {
     Object.assign(this, { ply: 0, mover: 0, over: false, lost: false, scores: Array(players).fill(0) });
     this.board = Array(side * side).fill(EMPTY);
     for (const [row, column] of up) this.board[row * side + column] = deck.shift();
+    this.order = this.board.map((card) => (card === EMPTY ? -1 : 0)); // ply on which the card of a cell came
     this.hands = this.scores.map(() => ascending(deck.splice(0, hand)));
     this.pile = deck;
   }
@@ -100,7 +101,7 @@ class Game {
     gains[this.mover] = points;
     this.board[cell] = card;
     this.hands[this.mover] = ascending([...hand.filter((held) => held !== card), ...this.pile.splice(0, draws)]);
-    this.ply += 1;
+    this.order[cell] = this.ply += 1;
     const full = this.ply === this.plays;
     if (full) this.hands.forEach((left, seat) => { gains[seat] -= sum(left.map((held) => CARDS[held].penalty)); });
     this.scores = this.scores.map((score, seat) => score + gains[seat]);

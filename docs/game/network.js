@@ -1,6 +1,5 @@
-// The policy of quincunx_agents.torch.networks for the solitaire, without the critic. Its weights are bytes.
-const { layers: LAYERS, features: FEATURES, counts: UNITS } = DATA.network;
-const [OFF, FREE] = [CARDS.length, CARDS.length + 1]; // rows of FEATURES for a place off the grid and an empty cell
+// The policy of quincunx_agents.torch.play_network for the solitaire, without the critic. Its weights are bytes.
+const { layers: LAYERS, features: FEATURES, places: PLACES, units: UNITS } = DATA.network;
 
 function tensor(name) {
   const layer = LAYERS[name], bytes = () => Int8Array.from(atob(layer.weights), (letter) => letter.charCodeAt(0));
@@ -17,41 +16,40 @@ function linear(name, inputs) {
 
 const relu = (values) => values.map((value) => Math.max(value, 0));
 const product = (one, other) => sum(one.map((value, index) => value * other[index]));
-const added = (vectors) => vectors.reduce((total, vector) => total.map((value, index) => value + vector[index]));
-
-function best(plays) { // the two most points and the most draws
-  const points = plays.map(([scored]) => scored).sort((a, b) => b - a);
-  return [points[0], points[1], Math.max(...plays.map(([, draws]) => draws))];
-}
+const joined = (vectors, join) => vectors.reduce((total, vector) => total.map((value, index) => join(value, vector[index])));
+const added = (...vectors) => joined(vectors, (one, other) => one + other);
+const highest = (vectors) => joined(vectors, (one, other) => Math.max(one, other));
 
 function logits(game) { // [card, cell, logit] of each play
-  const [hand] = game.hands, cells = game.free(), { board } = game;
-  const scaled = ([points, draws]) => [points / 10, draws];
-  const plays = hand.map((card) => cells.map((cell) => scaled(game.value(card, cell))));
-  const missing = (count) => Array(count).fill([0, 0]); // what cannot be played counts as a play without points
-  const bestOfCard = plays.map((row) => best([...row, ...missing(board.length - cells.length)]));
-  const bestOfCell = cells.map((_, index) => best([...plays.map((row) => row[index]), ...missing(CARDS.length - hand.length)]));
+  const { board, pile, hands: [hand], order, scores } = game, places = Array.from({ length: PLACES }, (_, place) => hand[place] ?? EMPTY);
+  const isPlay = (card, cell) => card !== EMPTY && board[cell] === EMPTY;
+  const [POINTS, DRAWS, ...COUNTS] = UNITS, features = (card) => FEATURES[card + 1];
+  const shown = places.map((card) => board.map((_, cell) => {
+    const [points, draws] = isPlay(card, cell) ? game.value(card, cell) : [0, 0];
+    return [points / POINTS, draws / DRAWS];
+  }));
+  const over = (points, plays, self) => points - Math.max(0, ...plays.flatMap(([other], index) => (index === self ? [] : [other])));
+  const plays = shown.map((row, place) => row.map(([points, draws], cell) =>
+    [points, draws, over(points, shown.map((other) => other[cell]), place), over(points, row, cell)]));
 
-  const embedded = FEATURES.map((features) => linear("card_embedding", features));
-  const code = (cell) => embedded[cell === undefined ? OFF : board[cell] === EMPTY ? FREE : board[cell]];
-  const near = (cell) => game.lines.flatMap(([rows, columns]) => [-2, -1, 1, 2].flatMap((far) => code(game.at(cell, rows * far, columns * far))));
-  const cellCodes = cells.map((cell, index) => relu(linear("cell_encoder", [...near(cell), ...bestOfCell[index]])));
-  const cardCodes = hand.map((card, index) => relu(linear("card_encoder", [...FEATURES[card], ...bestOfCard[index]])));
-  const counts = [game.pile.length, hand.length, game.scores[0]].map((count, index) => count / UNITS[index]);
-  const holds = CARDS.map((_, card) => +hand.includes(card));
-  let hidden = [...board.flatMap((_, cell) => code(cell)), ...holds, ...counts, ...added(cellCodes), ...added(cardCodes)];
-  for (const layer of ["trunk.0", "trunk.2"]) hidden = relu(linear(layer, hidden));
+  const faces = board.map((card, cell) => [...features(card), ...highest(plays.map((row) => row[cell]))]);
+  const near = (name, cell, rows, columns) => {
+    const line = [-2, -1, 0, 1, 2].map((far) => faces[game.at(cell, rows * far, columns * far)]);
+    return linear(name, faces[cell].flatMap((_, index) => line.map((face) => face?.[index] ?? 0)));
+  };
+  const cells = board.map((_, cell) => relu(added(near("row", cell, 0, 1), near("column", cell, 1, 0))));
+  const held = places.map((card, place) => [...features(card), ...highest(plays[place])]);
+  const cards = held.map((inputs) => relu(linear("card", inputs)));
+  const rest = CARDS.map((_, card) => +hand.slice(PLACES).includes(card));
+  const counts = [pile.length, hand.length, scores[0]].map((count, index) => count / COUNTS[index]);
+  let summary = [...board.flatMap(features), ...order.map((ply) => ply / game.plays), ...rest, ...counts, ...added(...cells), ...added(...cards)];
+  for (const layer of ["summary.0", "summary.2"]) summary = relu(linear(layer, summary));
 
-  const state = linear("state_queries", hidden), gain = linear("preview_gain", hidden), depth = embedded[0].length;
-  const queries = cellCodes.map((codes, index) => added([linear("cell_queries", codes), state.slice(cells[index] * depth).slice(0, depth)]));
-  const over = (points, [first, second]) => points - (points === first ? second : first);
-  return hand.flatMap((card, row) => {
-    const key = linear("card_keys", FEATURES[card]), [bias] = linear("card_bias", cardCodes[row]);
-    return cells.map((cell, index) => {
-      const [points, draws] = plays[row][index];
-      const shown = [points, draws, over(points, bestOfCell[index]), over(points, bestOfCard[row])];
-      return [card, cell, bias + product(key, queries[index]) + product(shown, gain)];
-    });
+  const state = linear("state_query", summary), gain = linear("gain", summary), depth = state.length / board.length;
+  const queries = cells.map((codes, cell) => added(linear("cell_query", codes), state.slice(cell * depth, (cell + 1) * depth)));
+  return places.flatMap((card, place) => {
+    const key = linear("key", held[place]), [bias] = linear("bias", cards[place]);
+    return plays[place].flatMap((play, cell) => (isPlay(card, cell) ? [[card, cell, product(key, queries[cell]) + bias + product(play, gain) + play[0]]] : []));
   });
 }
 

@@ -1,4 +1,4 @@
-"""The small network reads the vector by names, and is a policy of MaskablePPO."""
+"""The network that scores plays reads the vector by names, and is a policy of MaskablePPO."""
 
 import sys
 from typing import Any
@@ -32,42 +32,87 @@ def vectors(observer: Observer, batch: Any) -> Any:
     return torch.from_numpy(observer.vector_batch(batch, None, by_place=True))
 
 
+def drawn(network: PlayNetwork) -> PlayNetwork:
+    """The network with weights of which none is 0."""
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    return network
+
+
 @pytest.mark.parametrize("rules", RULES, ids=str)
-def test_the_logit_of_a_play_grows_with_its_points(rules: Any) -> None:
-    """Without its last layer the network returns the preview of each legal play, at the number of its action."""
+def test_before_learning_the_logit_of_a_play_is_its_points(rules: Any) -> None:
+    """They stand at the number of its action."""
     observer = make_observer(rules, preview=True)
     network, batch = PlayNetwork(observer), positions(observer)
-    for parameter in network.score[-1].parameters():
-        torch.nn.init.zeros_(parameter)
     logits, values = network(vectors(observer, batch))
-    assert values.shape == (len(logits),)
+    assert logits.shape == (len(values), network.actions)
     scores = observer.places.to_joint_scores(logits.detach().numpy(), batch.mask)
     preview = observer.observe_batch(batch)["preview"][..., 0].reshape(len(scores), -1)
     unit = SPIRAL_UNIT if rules.game == "spiral" else PREVIEW_UNIT
     assert preview[batch.mask].any()
     assert scores[batch.mask] * unit == pytest.approx(preview[batch.mask], abs=1e-4)
-    assert (logits != 0).any()
     assert np.isinf(scores[~batch.mask]).sum() > 0
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_logits_rise_with_the_bias_of_cards_and_with_four_numbers_of_a_play(rules: Any) -> None:
+    """Points, draws, and by how much the points exceed another play's in the cell, or of the card; 0 is another."""
+    observer = make_observer(rules, preview=True)
+    network, batch = drawn(PlayNetwork(observer)), positions(observer, plies=2)
+    seen, places, cells = vectors(observer, batch), observer.places.places, observer.places.cells
+    shown = seen[:, network.slices["preview"]].unflatten(1, (places, cells, 2)).numpy()
+    points = shown[..., 0]
+    over = np.empty((2, *points.shape))
+    for index in np.ndindex(points.shape):
+        game, place, cell = index
+        in_cell, of_card = np.delete(points[game, :, cell], place), np.delete(points[game, place], cell)
+        over[(slice(None), *index)] = points[index] - [max(0, *in_cell), max([0, *of_card])]
+
+    def raised(layer: str, output: int) -> Any:
+        """How the logits change if the bias of an output rises by 1."""
+        bias: Any = getattr(network, layer).bias
+        with torch.no_grad():
+            before = network(seen)[0]
+            bias[output] += 1
+            after = network(seen)[0]
+            bias[output] -= 1
+        return (after - before).reshape(points.shape)
+
+    assert raised("bias", 0) == pytest.approx(np.ones_like(points), abs=1e-4)
+    for output, expected in enumerate([points, shown[..., 1], *over]):
+        assert raised("gain", output) == pytest.approx(expected, abs=1e-4)
+        assert output == 1 or expected.any(), "no play of the spiral game draws"
 
 
 def test_a_card_counts_for_the_cells_near_it() -> None:
     """Without the summary a card changes the plays one and two cells away in its row and column, and no others."""
     observer = make_observer(Rules(num_players=2), preview=True)
     network, side = PlayNetwork(observer), 5
-    for parameter in network.context.parameters():
-        torch.nn.init.zeros_(parameter)
+    torch.nn.init.normal_(network.cell_query.weight)  # those of the summary stay 0
     seen = vectors(observer, positions(observer, plies=0))[:1]
     changed = seen.clone()
     faces = network.slices["board"].start + np.arange(16)  # rank and suits of the card in the corner
     changed[:, faces] = 1 - seen[:, faces]
     with torch.no_grad():
         difference = (network(seen)[0] != network(changed)[0])[0].unflatten(0, (-1, side, side)).any(0)
-    assert difference.nonzero().tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
+    assert difference.nonzero().tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [2, 0]]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_all_of_the_vector_counts(rules: Any) -> None:
+    """For the value; some of it through the summary alone."""
+    observer = make_observer(rules, preview=True)
+    network, seen = drawn(PlayNetwork(observer)), vectors(observer, positions(observer))
+    seen.requires_grad_()
+    network(seen)[1].sum().backward()
+    for name, place in network.slices.items():
+        assert seen.grad is not None
+        assert seen.grad[:, place].any(), name
 
 
 def test_games_do_not_affect_each_other() -> None:
     observer = make_observer(Rules(), preview=True)
-    network, seen = PlayNetwork(observer), vectors(observer, positions(observer))
+    network, seen = drawn(PlayNetwork(observer)), vectors(observer, positions(observer))
     with torch.no_grad():
         together, alone = network(seen), network(seen[3:4])
     for some, one in zip(together, alone, strict=True):

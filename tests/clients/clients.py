@@ -60,32 +60,13 @@ import copy
 import sys
 
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
-from torch import nn
 
-from quincunx_agents.torch import sb3_agent
+from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
 from quincunx_env.adapters import sb3
-from quincunx_agents.torch import PlayNetwork
 
 name, steps = sys.argv[1], int(sys.argv[2])
-
-
-class Network(PlayNetwork):
-    def forward_actor(self, observation):
-        return self(observation)[0]
-
-    def forward_critic(self, observation):
-        return self(observation)[1]
-
-
-class PlayPolicy(MaskableActorCriticPolicy):
-    def _build(self, lr_schedule):
-        super()._build(lr_schedule)
-        self.mlp_extractor = Network(codec.observer)
-        self.action_net = self.value_net = nn.Identity()
-        self.optimizer = self.optimizer_class(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)
 
 
 def add_snapshot(*_):
@@ -100,8 +81,9 @@ options = {"pool": pool} if pool else {}
 games = getattr(sb3, name)(256, observation="vector", preview=True, actions="hand", **options)
 codec = games.get_attr("codec")[0]
 envs = VecNormalize(games, norm_obs=False, gamma=1.0)
-settings = {"n_steps": 12, "batch_size": 256, "n_epochs": 2, "gamma": 1.0, "gae_lambda": 0.7}
-model = MaskablePPO(PlayPolicy, envs, learning_rate=LinearSchedule(0.002, 0.0, 1.0), seed=0, **settings)
+settings = {"n_steps": 12, "batch_size": 256, "n_epochs": 2, "gamma": 1.0, "gae_lambda": 0.7, "seed": 0}
+settings["policy_kwargs"] = {"observer": codec.observer, "unit": 1.0}  # rewards are normalized
+model = MaskablePPO(QuincunxMaskablePolicy, envs, learning_rate=LinearSchedule(0.002, 0.0, 1.0), **settings)
 model.learn(steps, add_snapshot)
 agent = sb3_agent(model.policy, codec)
 assert model.num_timesteps >= steps
@@ -493,7 +475,7 @@ assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else ag
 
 CLIENTS = (
     Client(
-        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the program above", "SolitaireVecEnv", 13, PLAY_POLICY),
+        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the program above", "SolitaireVecEnv", 2, PLAY_POLICY),
         masked=True,
     ),
     Client(

@@ -57,13 +57,13 @@ def recipe(name: str) -> Any:
 
 
 def test_the_loop_learns_the_solitaire(capsys: pytest.CaptureFixture[str]) -> None:
-    """Thousands of steps, none of them illegal. Learning starts from the uniform policy, whose mean is 7.8."""
+    """Thousands of steps, none of them illegal. The most points at once have a mean of 15."""
     module = recipe("cleanrl_style")
     network, evaluation = module.main(module.Arguments(**TINY))
     assert all(parameter.isfinite().all() for parameter in network.parameters())
     assert isinstance(evaluation, Evaluation)
     assert len(evaluation.scores) == TINY["deals"]
-    assert evaluation.mean > 60, "its value loss is its own code"
+    assert evaluation.mean > 40, "its value loss is its own code"
     assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
 
 
@@ -244,25 +244,25 @@ def test_self_play_does_not_learn_from_a_past_self(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
     """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
-    from quincunx_agents.torch import NetworkPolicy, PolicyNetwork
+    from quincunx_agents.torch import NetworkPolicy, PlayNetwork
     from quincunx_env.arena import compare
     from quincunx_env.quincunx.padded import PaddedObserver
 
     torch.manual_seed(0)
-    network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
-    torch.nn.init.normal_(network.cell_queries.weight)
+    network = PlayNetwork(PaddedObserver(Rules(), preview=True), width=32)  # made for the solitaire
+    torch.nn.init.normal_(network.cell_query.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
-    codec = Codec(Rules(), observation="vector", padded=True, preview=True)
-    policy = NetworkPolicy(network.forward_actor, codec)
+    codec = Codec(Rules(), observation="vector", actions="hand", padded=True, preview=True)
+    policy = NetworkPolicy(lambda seen: network(seen)[0], codec)
     played = compare([policy, greedy], Deals(4, "validation"), rules=observer.rules, names=["network", "greedy"])
     assert played.games == 4 * players, "and every play was legal"
 
     game = Game.from_seed(observer.rules, 3)
-    seen = torch.from_numpy(observer.vector(game, 0, by_place=False))[None]
+    seen = torch.from_numpy(observer.vector(game, 0, by_place=True))[None]
     other = seen.clone()
-    other[:, observer.encoder().slices["form"]] = 1.25
+    other[:, network.slices["form"]] = 1.25
     with torch.no_grad():
-        assert network(seen)[0].shape == (1, observer.num_actions)
+        assert network(seen)[0].shape == (1, observer.places.num_actions)
         assert (network(seen)[1] != network(other)[1]).all()
 
 
@@ -270,27 +270,25 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
     """The fixed width makes all of them environments of one model."""
     from sb3_contrib import MaskablePPO
 
-    from quincunx_agents.torch.networks import PolicyNetwork
-    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
+    from quincunx_agents.torch import QuincunxMaskablePolicy
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
-    options: dict[str, Any] = {"opponents": greedy, "observation": "vector", "preview": True}
+    options: dict[str, Any] = {"opponents": greedy, "observation": "vector", "preview": True, "actions": "hand"}
     tables = [VsOpponentsVecEnv(4, rules=[Rules(num_players=players)], **options) for players in (2, 3, 4)]
     model = MaskablePPO(
         QuincunxMaskablePolicy,
         tables[0],
-        policy_kwargs={"observer": tables[0].envs.observer, "width": 32, "depth": 8},
+        policy_kwargs={"observer": tables[0].envs.observer, "width": 32},
         n_steps=8,
         batch_size=32,
         n_epochs=1,
         seed=0,
         device="cpu",
     )
-    network = model.policy.mlp_extractor
-    assert isinstance(network, PolicyNetwork)
+    gain: Any = model.policy.mlp_extractor.gain
     for env in tables:
-        before = network.preview_gain.weight.clone()
+        before = gain.weight.clone()
         model.set_env(env)
         model.learn(64)
-        assert (network.preview_gain.weight != before).any()
-        assert network.preview_gain.weight.isfinite().all()
+        assert (gain.weight != before).any()
+        assert gain.weight.isfinite().all()

@@ -15,11 +15,8 @@ pytest.importorskip("sb3_contrib")
 
 from torch.optim.swa_utils import AveragedModel  # noqa: E402
 
-from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
 from quincunx_env.policies import PolicyFile  # noqa: E402
-from quincunx_env.quincunx.batch import Batch  # noqa: E402
-from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from train.common import checkpoint  # noqa: E402
 from train.common.run import Run  # noqa: E402
@@ -119,7 +116,7 @@ def test_the_saved_weights_are_the_averaged_ones_and_play_the_same() -> None:
     agent = PolicyFile("runs/tiny/model.zip", trust=True)
     assert round(evaluate(agent, TINY["test_deals"]).mean, 4) == results("tiny")["solitaire"]["mean"]
     written = json.loads(Path("runs/tiny/model.json").read_text())
-    assert (written["observation"], written["preview"], written["rules"]["num_players"]) == ("vector", True, 1)
+    assert (written["observation"], written["preview"], written["actions"]) == ("vector", True, "hand")
 
 
 def test_the_result_is_a_moving_average_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,19 +248,6 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
     checkpoint.save(Path("runs/tiny/checkpoint.pt"), arguments, {"learner": {"policy": {}}})
     with pytest.raises(checkpoint.CheckpointError, match="does not fit"):
         main(Arguments(name="tiny", resume=True, **TINY))
-
-
-# --- The network -----------------------------------------------------------------------------------------------------
-
-
-def test_the_network_starts_from_uniform_play() -> None:
-    observer = Observer(Rules(), preview=True)
-    batch = Batch(Rules(), 8)
-    batch.reset(seed=0)
-    logits, values = PolicyNetwork(observer)(torch.from_numpy(observer.vector_batch(batch, None, by_place=False)))
-    assert logits.shape == (8, 576)
-    assert values.shape == (8, 1)
-    assert not logits.any()
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from docs.game_page import NETWORK, RULES, game_page
-from quincunx_agents.torch.networks import PolicyNetwork
+from quincunx_agents.torch import PlayNetwork
 from quincunx_env import Game
 from quincunx_env.notation.ending import ending
 from quincunx_env.play.daily import deal_of, today
@@ -113,7 +113,7 @@ def test_hints_are_the_choices_of_the_network(open_page: OpenPage, file: Path) -
     page, observer = open_page(), make_observer(RULES[1], preview=True)
     page.goto(file.as_uri())
     layers = json.loads(NETWORK.read_text(encoding="utf-8"))["layers"]
-    network, state = PolicyNetwork(observer), dict[str, torch.Tensor]()
+    network, state = PlayNetwork(observer), dict[str, torch.Tensor]()
     for name, tensor in network.state_dict().items():
         weights = np.frombuffer(base64.b64decode(layers[name]["weights"]), np.int8)
         state[name] = torch.from_numpy(weights.astype(np.float32) * layers[name]["step"]).view_as(tensor)
@@ -132,8 +132,10 @@ def test_hints_are_the_choices_of_the_network(open_page: OpenPage, file: Path) -
         )
         game = Game.from_seed(RULES[1], seed)
         for found, (card, cell, _) in positions:
-            pieces = {name: piece[None] for name, piece in observer.observe(game, 0).items()}
-            expected = network.forward_actor(torch.from_numpy(observer.encoder().encode(pieces)))[0].detach().numpy()
+            vector = torch.from_numpy(observer.vector(game, 0, by_place=True))[None]
+            with torch.no_grad():
+                by_place, mask = network(vector)[0].numpy(), observer.mask(game)[None] == 1
+            [expected] = observer.places.to_joint_scores(by_place, mask)
             actions = [16 * card + cell for card, cell, _ in found]
             assert sorted(actions) == np.flatnonzero(observer.mask(game)).tolist()
             np.testing.assert_allclose([logit for _, _, logit in found], expected[actions], atol=1e-3)

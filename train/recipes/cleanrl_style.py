@@ -21,7 +21,7 @@ from torch.distributions import Categorical
 from tqdm import trange
 
 from quincunx_agents.torch import NetworkPolicy, PlayNetwork
-from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_agents.torch.play_network import RETURN_SCALE
 from quincunx_env import Rules
 from quincunx_env.arena import Deals, Evaluation, evaluate
 from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script

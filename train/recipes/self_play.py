@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from quincunx_agents.agent_specs import rules_of
 from quincunx_agents.torch import NetworkPolicy, PlayNetwork
-from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_agents.torch.play_network import RETURN_SCALE
 from quincunx_env.arena import Deals
 from quincunx_env.envs.batched import BatchedGames
 from train.common.evaluation import Figures, strength

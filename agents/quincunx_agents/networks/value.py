@@ -6,7 +6,7 @@ shared by all elements of a set, and its outputs are summed. A trunk reads the s
 the points still to come for each seat and a preference, by which an action is preferred beyond its value. An ensemble
 has several members, whose outputs are summed.
 
-The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train.td_lambda`` trains. The
+The same network in PyTorch is `quincunx_agents.torch.ValueNetwork`, which ``train.td_lambda`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
 play without torch.
 """

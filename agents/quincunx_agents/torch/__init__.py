@@ -2,12 +2,11 @@
 
 They need PyTorch, from the extras ``train`` and ``sb3``.
 
-- `PlayNetwork`: logits and state value, for policy gradients, from vectors by place of the hand.
-- `PolicyNetwork`: the same from vectors by card; larger, and stronger after long training.
+- `PlayNetwork`: logits and state value, for policy gradients.
 - `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.
 - `NetworkPolicy`: the greedy policy of a module's logits.
-- `QuincunxMaskablePolicy`, `sb3_agent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an
-  agent. They are imported on first use, because they need stable-baselines3 (extra ``sb3``), which Ray RLlib does not.
+- `QuincunxMaskablePolicy`, `sb3_agent`: `PlayNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an agent.
+  They are imported on first use, because they need stable-baselines3 (extra ``sb3``), which Ray RLlib does not.
 """
 
 from importlib import import_module
@@ -17,13 +16,13 @@ from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("train", "quincunx_agents.torch"):
     from quincunx_agents.torch.network_policy import NetworkPolicy
-    from quincunx_agents.torch.networks import PolicyNetwork, ValueNetwork
     from quincunx_agents.torch.play_network import PlayNetwork
+    from quincunx_agents.torch.value_network import ValueNetwork
 
 if TYPE_CHECKING:
     from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, sb3_agent
 
-__all__ = ["NetworkPolicy", "PlayNetwork", "PolicyNetwork", "QuincunxMaskablePolicy", "ValueNetwork", "sb3_agent"]
+__all__ = ["NetworkPolicy", "PlayNetwork", "QuincunxMaskablePolicy", "ValueNetwork", "sb3_agent"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,6 @@
 """`PlayNetwork` as a module of Ray RLlib."""
 
-from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_agents.torch.play_network import PlayNetwork
+from quincunx_agents.torch.play_network import RETURN_SCALE, PlayNetwork
 from quincunx_env.adapters.rllib import MaskedPPOModule
 from quincunx_env.registry import make_observer
 

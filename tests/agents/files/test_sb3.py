@@ -52,6 +52,7 @@ class Scaled(FlattenExtractor):
 
 def make(kind: str, **options: Any) -> tuple[Any, GamesVecEnv]:
     """A model with random weights, and its environment."""
+    options |= {"actions": "hand"} if kind == "own" else {}
     alone, rows = not {"num_players", "game"} & options.keys(), len(options.get("rules", [None]))
     env = SolitaireVecEnv(rows, **options) if alone else VsOpponentsVecEnv(rows, opponents="uniform", **options)
     policy: Any = "MlpPolicy" if isinstance(env.observation_space, gymnasium.spaces.Box) else "MultiInputPolicy"
@@ -65,7 +66,7 @@ def make(kind: str, **options: Any) -> tuple[Any, GamesVecEnv]:
             policy, env, n_steps=2, batch_size=2, policy_kwargs={"net_arch": {"pi": [8], "vf": [4, 4]}}, **SMALL
         )
     else:
-        own = {"observer": env.envs.observer, "width": 8, "depth": 4}
+        own = {"observer": env.envs.observer, "width": 8}
         policy, arguments = (QuincunxMaskablePolicy, own) if kind == "own" else (policy, LAYERS)
         if kind == "scaled":
             arguments = {**LAYERS, "features_extractor_class": Scaled}
@@ -170,6 +171,15 @@ def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
     save(model, tmp_path / "model.zip")
     for rules in (Rules(pawns=True), Rules(num_players=3, start="open")):
         assert callable(PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(rules))
+
+
+def test_a_model_of_an_earlier_network_is_refused(tmp_path: Path) -> None:
+    """Its actions were joint."""
+    model, _ = make("MaskablePPO", observation="vector", preview=True)
+    model.policy_class, model.policy_kwargs = QuincunxMaskablePolicy, {"observer": make_observer(Rules(), preview=True)}
+    save(model, tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=r"^[^\n]*needs Discrete\(160\), got Discrete\(576\)[^\n]*again$"):
+        PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(Rules())
 
 
 def test_a_model_of_several_rules_plays_each(tmp_path: Path) -> None:
