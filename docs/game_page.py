@@ -34,6 +34,9 @@ WEB = Path(__file__).parents[1] / "quincunx_env" / "play" / "web"
 RULES = {players: Rules(num_players=players) for players in (1, 2)}
 """The set-ups that the page plays, by number of players."""
 
+MIDDLE, LEVELS = 80, 45
+"""Code of the letter that stands for a weight of 0, and levels on either side."""
+
 
 def game_page() -> str:
     """Return the page as an HTML document."""
@@ -83,19 +86,20 @@ def _tables(scene: Scene) -> dict[str, Any]:
 
 
 def take_network(run: Path) -> None:
-    """Write the network of a run, its weights rounded to bytes."""
+    """Write the network of a run. Each weight is rounded to a level, which is a letter of ASCII."""
     from sb3_contrib import MaskablePPO
 
     layers = {}
     for name, tensor in MaskablePPO.load(run / "model.zip", device="cpu").policy.mlp_extractor.state_dict().items():
-        step = float(tensor.abs().max()) / 127
-        layers[name] = {"step": step, "weights": b64encode((tensor / step).round().char().numpy().tobytes()).decode()}
+        step = float(tensor.abs().max()) / LEVELS
+        levels = (tensor / step).round().int().flatten().tolist()
+        layers[name] = {"step": step, "weights": "".join(chr(MIDDLE + level) for level in levels)}
     results = json.loads((run / f"{run.name}.json").read_text(encoding="utf-8"))
     facts = {"command": results["command"], "mean": round(results["benchmark"]["solitaire"]["mean"])}
     observer = make_observer(RULES[1], preview=True)
     encodings: dict[str, Any] = {piece.name: piece.encoding for piece in observer.pieces}
     facts |= {"places": observer.places.places, "features": encodings["board"].table.astype(int).tolist()}
-    facts |= {"units": [*encodings["preview"].unit, *encodings["counts"].unit]}
+    facts |= {"middle": MIDDLE, "units": [*encodings["preview"].unit, *encodings["counts"].unit]}
     NETWORK.write_text(json.dumps(facts | {"layers": layers}), encoding="utf-8")
 
 

@@ -1,9 +1,9 @@
-// The policy of quincunx_agents.torch.play_network for the solitaire, without the critic. Its weights are bytes.
-const { layers: LAYERS, features: FEATURES, places: PLACES, units: UNITS } = DATA.network;
+// The policy of quincunx_agents.torch.play_network for the solitaire, without the critic. A letter stands for a weight.
+const { layers: LAYERS, features: FEATURES, middle: MIDDLE, places: PLACES, units: UNITS } = DATA.network;
 
 function tensor(name) {
-  const layer = LAYERS[name], bytes = () => Int8Array.from(atob(layer.weights), (letter) => letter.charCodeAt(0));
-  return layer.values ??= Float32Array.from(bytes(), (byte) => byte * layer.step);
+  const layer = LAYERS[name];
+  return layer.values ??= Float32Array.from(layer.weights, (letter) => (letter.charCodeAt(0) - MIDDLE) * layer.step);
 }
 
 function linear(name, inputs) {

@@ -1,6 +1,5 @@
 """The page that plays without the package: its games are the engine's, and it works by taps, clicks and keys."""
 
-import base64
 import json
 import random
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from docs.game_page import NETWORK, RULES, game_page
+from docs.game_page import MIDDLE, NETWORK, RULES, game_page
 from quincunx_agents.torch import PlayNetwork
 from quincunx_env import Game
 from quincunx_env.notation.ending import ending
@@ -115,8 +114,8 @@ def test_hints_are_the_choices_of_the_network(open_page: OpenPage, file: Path) -
     layers = json.loads(NETWORK.read_text(encoding="utf-8"))["layers"]
     network, state = PlayNetwork(observer), dict[str, torch.Tensor]()
     for name, tensor in network.state_dict().items():
-        weights = np.frombuffer(base64.b64decode(layers[name]["weights"]), np.int8)
-        state[name] = torch.from_numpy(weights.astype(np.float32) * layers[name]["step"]).view_as(tensor)
+        levels = np.frombuffer(layers[name]["weights"].encode("ascii"), np.uint8).astype(np.float32) - MIDDLE
+        state[name] = torch.from_numpy(levels * layers[name]["step"]).view_as(tensor)
     network.load_state_dict(state)
     for seed in range(40):
         positions = page.evaluate(
