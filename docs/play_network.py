@@ -54,7 +54,7 @@ def measure(policy: str, environment: str, seed: str) -> None:
     started = time.process_time()
     exec(program, variables)
     seconds = f"{time.process_time() - started:.0f}"
-    agent, rules = variables["agent"], variables["observer"].rules
+    agent, rules = variables["agent"], variables["codec"].rules
     scores = dict.fromkeys(TASKS, "")
     if rules.num_players == 1:
         scores["solitaire"] = f"{evaluate(agent, 2_000).mean:.2f}"

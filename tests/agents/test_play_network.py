@@ -66,7 +66,7 @@ def test_logits_rise_with_the_bias_of_cards_and_with_four_numbers_of_a_play(rule
     for index in np.ndindex(points.shape):
         game, place, cell = index
         in_cell, of_card = np.delete(points[game, :, cell], place), np.delete(points[game, place], cell)
-        over[(slice(None), *index)] = points[index] - [max(0, *in_cell), max([0, *of_card])]
+        over[(slice(None), *index)] = points[index] - [max([0, *others]) for others in (in_cell, of_card)]
 
     def raised(layer: str, output: int) -> Any:
         """How the logits change if the bias of an output rises by 1."""

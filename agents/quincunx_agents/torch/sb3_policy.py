@@ -40,7 +40,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         observation_space, action_space: of the environment.
         args, kwargs: passed to `MaskableActorCriticPolicy`.
         observer: of the environment.
-        width, unit: of the `PlayNetwork`; rewards are in points, unless ``unit`` is 1.
+        width, unit: of the `PlayNetwork`. For normalized rewards ``unit`` is 1.
 
     Raises:
         ValueError: for other actions, and as `PlayNetwork`.
@@ -68,6 +68,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         super()._build(lr_schedule)
         self.mlp_extractor = ActorCritic(*self._network).to(self.device)  # type: ignore[assignment]
+        # It returns logits and values; no further layers are needed.
         self.action_net = self.value_net = nn.Identity()  # type: ignore[assignment]
         self.optimizer = self.optimizer_class(self.parameters(), **{"lr": lr_schedule(1), **self.optimizer_kwargs})
 
