@@ -30,7 +30,18 @@ from quincunx_agents.torch.play_network import RETURN_SCALE
 from quincunx_env.arena import Deals
 from quincunx_env.envs.batched import BatchedGames
 from train.common.evaluation import Figures, strength
-from train.common.options import DEALS_APART, BatchSize, Count, Finite, NumDeals, PPOOptions, Seed, Share, run_script
+from train.common.options import (
+    DEALS_APART,
+    BatchSize,
+    Count,
+    Finite,
+    NumDeals,
+    PositiveOrZero,
+    PPOOptions,
+    Seed,
+    Share,
+    run_script,
+)
 from train.common.run import provenance, write_json
 from train.recipes.cleanrl_style import masked
 
@@ -54,6 +65,8 @@ class Arguments(PPOOptions):
     """steps in a minibatch"""
     epochs: Count = 2
     """passes over a rollout"""
+    learning_rate: PositiveOrZero = 7e-3
+    """learning rate of Adam at the start; it falls linearly to 0"""
     gae_lambda: Share = 0.7
     """lambda of GAE"""
     entropy: Finite = 0.003
