@@ -59,8 +59,8 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         needed = spaces.Discrete(observer.places.num_actions)
         if action_space != needed:
             raise ValueError(
-                f'QuincunxMaskablePolicy needs {needed}, got {action_space}: make its environment with actions="hand", '
-                "train models of earlier versions again"
+                f'QuincunxMaskablePolicy needs {needed}, got {action_space}: make its environment with actions="hand"; '
+                "models of earlier versions must be trained again"
             )
         self._network = observer, width, unit
         super().__init__(observation_space, action_space, *args, **kwargs)
