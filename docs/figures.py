@@ -133,6 +133,21 @@ def agents() -> str:
     return table.replace("|---", "|---:").replace("|---:", "|---", 1)
 
 
+def without_luck() -> str:
+    """List the agents' means without the luck of the cards, and the points that they lose in the last three plays."""
+    rows = []
+    for file in ("searches", "agents"):
+        stored = json.loads((HERE / "agents" / f"{file}.json").read_text(encoding="utf-8"))["evaluations"]
+        for name, found in sorted(stored.items(), key=lambda each: -each[1]["mean"]):
+            mean, adjusted = Estimate(found["mean"], *found["ci95"]), Estimate(**found["adjusted_mean"])
+            lost = Estimate(**found["points_lost"][0])
+            gain = ((mean.high - mean.low) / (adjusted.high - adjusted.low)) ** 2
+            figures = ["{} ({})".format(*_cells(each)) for each in (mean, adjusted)]
+            rows.append((f"`{name}`", str(found["deals"]), *figures, f"{gain:.1f}", *_cells(lost, ".2f")))
+    header = ("name", "deals", "mean", "adjusted mean", "worth", "points lost at the end", "95 % interval")
+    return markdown_table(header, rows)
+
+
 def _score(result: TaskResult) -> str:
     return percent(result.score.value) if result.task.opponent else f"{result.score.value:.1f}"
 
@@ -219,6 +234,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "self-play": self_play,
     "settings": settings,
     "tasks": tasks,
+    "without-luck": without_luck,
     **{name: observer.table for name, observer in OBSERVATIONS.items()},
     "encoding": OBSERVATIONS["solitaire"].encoder().table,
     "encoding-by-place": OBSERVATIONS["solitaire"].encoder(by_place=True).table,
