@@ -120,7 +120,7 @@ def test_the_learning_curve_shows_its_runs(tmp_path: Path) -> None:
 
 def test_every_cell_of_the_agents_is_filled() -> None:
     rows = [line.strip("| ").split(" | ") for line in text_of(ROOT / "docs/agents.md").splitlines() if "| `" in line]
-    assert len({*map(len, rows[:6])}) == len({*map(len, rows[6:12])}) == 1
+    assert len({*map(len, rows[:7])}) == len({*map(len, rows[7:13])}) == 1
     assert all(all(row) for row in rows)
 
 
