@@ -1,6 +1,7 @@
 """Language models as policies: prompts out, answers in."""
 
 import inspect
+import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -225,7 +226,9 @@ class ChatPlayer:
 
 
 def _shown(futures: Iterable[Future[int]], total: int, name: str) -> Iterable[Future[int]]:
-    """Show a progress bar of decisions in a terminal, if tqdm is installed."""
+    """Show a progress bar of decisions in a terminal, if tqdm is installed and this is no worker process."""
+    if multiprocessing.parent_process() is not None:
+        return futures
     try:
         from tqdm.auto import tqdm
     except ImportError:
