@@ -230,7 +230,7 @@ def refuse_forfeits(policies: Iterable[Agent], run: Run) -> None:
     for policy in policies:
         if run.records is not None and isinstance(policy, ChatPolicy) and policy.illegal == "forfeit":
             raise ValueError(
-                f"{policy.__name__} may forfeit games, which a file of games cannot hold: leave out records"
+                f"{policy.__name__} may forfeit games, which no file of games can hold: leave out records"
             )
 
 
