@@ -229,9 +229,7 @@ def refuse_forfeits(policies: Iterable[Agent], run: Run) -> None:
     """
     for policy in policies:
         if run.records is not None and isinstance(policy, ChatPolicy) and policy.illegal == "forfeit":
-            raise ValueError(
-                f"{policy.__name__} may forfeit games, which no file of games can hold: leave out records"
-            )
+            raise ValueError(f"{policy.__name__} may forfeit games, which no file of games can hold: leave out records")
 
 
 def conversations_of(policies: Mapping[str, Agent], config: MatchConfig, run: Run) -> Conversations:
