@@ -67,6 +67,11 @@ def prompt(game: SomeGame, seat: int, names: Sequence[str], top: str) -> str:
 
 # --- Reading answers -------------------------------------------------------------------------------------------------
 
+MAX_READ = 20_000
+"""Most characters of an answer that are read, besides blocks of reasoning. Of a longer one these are the last."""
+MAX_KEPT = 2_000
+"""Most characters of an answer that are sent back or stored; see `shortened`."""
+
 _REASONING = re.compile(
     r"(?:<|\[(?=/?think\])|\u25c1)(/?)(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)[>\]\u25b7]",
     re.IGNORECASE,
@@ -76,6 +81,16 @@ _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>|<action>\s*+([^\n<]*
 _STRAY = re.compile("</?action>", re.IGNORECASE)
 _OBJECT = re.compile(r"\{[^{}]*\}(?=[^\w{]*\Z)")
 """A JSON object at the end, in one line or several."""
+_TOKEN = re.compile(
+    r"<\s?/?[|\uff5c]?\s?(?!(?i:action)\s?>)([^\W\d_][\w\u2581-]{0,40})\s?[|\uff5c]?\s?/?>"
+    r"|\[([A-Z][A-Z_]{1,40}|/[A-Za-z_]{1,40})\]|\\[nrt]|<0x0A>"
+)
+"""A special token of a chat template or another tag, or a line break that is written out."""
+_BETWEEN = re.compile(r"[^\w}]*")
+"""Signs between tokens at the end. A brace may close a JSON object."""
+_QUESTIONS = ("LEGAL", "RULES")
+_MARKS = 30
+"""Most combining marks of a character, as in Unicode's stream-safe format (UAX #15). Sorting takes quadratic time."""
 _KEYS = ("action", "answer", "move", "play", "card", "cell", "row", "column", "col", "announce", "announcement")
 """Entries of a JSON object that belong to an action."""
 _BLANK = re.compile(r"(?![-\u2010-\u2015]\s*\d+(?!\w))[\W_]")
@@ -121,39 +136,60 @@ def answer_of(text: str) -> str:
     return _answers(text)[0].plain
 
 
+def shortened(answer: str) -> str:
+    """Return an answer as it is sent back or stored: of more than `MAX_KEPT` characters the last ones."""
+    if len(answer) <= MAX_KEPT:
+        return answer
+    mark = f"[{len(answer):,} characters] ... "
+    return mark + answer[len(mark) - MAX_KEPT :]
+
+
 def _answers(text: str) -> tuple[_Line, _Line, str]:
     """Return the answer, the last line after its tag, and a fault of tags and blocks.
 
     Empty tags after a full one are strays.
     """
-    kept = _without_reasoning(text)
+    kept, last = _without_reasoning(text)
+    kept = _without_ending(kept[-MAX_READ:])
     tags = [*_TAG.finditer(kept)]
     if full := [tag for tag in tags if (tag[1] or tag[2] or "").strip()]:
         after = _STRAY.sub(" ", kept[full[-1].end() :])
-        return _last_line(" ".join((full[-1][1] or full[-1][2]).split())), _last_line(after), ""
+        inside = _without_ending(full[-1][1] or full[-1][2])
+        return _last_line(" ".join(inside.split())), _last_line(after), ""
     answer = _Line() if tags else _last_line(_STRAY.sub(" ", kept))
-    strays, blocks, fault = _STRAY.findall(kept), [*_REASONING.finditer(text)], ""
-    last = ascii(blocks[-1][0])[1:-1] if blocks else ""
-    if blocks and not blocks[-1][1]:
-        fault = f"the block {last} has no end"
+    strays, block, fault = _STRAY.findall(kept), last and ascii(last[0])[1:-1], ""
+    if last and not last[1]:
+        fault = f"the block {block} has no end"
     elif strays and strays[-1][1] != "/":
         fault = "the tag <action> has no end"
     elif not answer.written and strays:
         fault = "the tag <action> is empty"
     elif not answer.written:
-        fault = f"nothing follows {last}" if last else "the answer is empty"
+        fault = f"nothing follows {block}" if last else "the answer is empty"
     return answer, _Line(), fault
 
 
-def _without_reasoning(text: str) -> str:
-    """Drop blocks of reasoning. One may have begun in the prompt, and one may have no end."""
-    kept, *parts = _REASONING.split(text)
-    reasoning = False
-    for closing, part in zip(parts[::2], parts[1::2], strict=True):
-        if closing:
-            kept = kept + part if reasoning else part
-        reasoning = not closing
-    return kept
+def _without_reasoning(text: str) -> tuple[str, re.Match[str] | None]:
+    """Drop blocks of reasoning; return their last tag, too. One may begin in the prompt, and one may have no end."""
+    kept, end, inside, last = list[str](), 0, False, None
+    for last in _REASONING.finditer(text):
+        if not inside:
+            kept.append(text[end : last.start()])
+            if last[1]:
+                kept.clear()
+        end, inside = last.end(), not last[1]
+    return "".join(kept if inside else [*kept, text[end:]]), last
+
+
+def _without_ending(text: str) -> str:
+    """Drop special tokens, tags and written-out line breaks at the end, unless one is an action or a question."""
+    end = len(text)
+    for token in reversed([*_TOKEN.finditer(text)]):
+        word = _plain(token[1] or token[2] or "")
+        if not _BETWEEN.fullmatch(text, token.end(), end) or _parts(word) or word in _QUESTIONS:
+            break
+        end = token.start()
+    return text[:end] if any(map(str.isalnum, text[:end])) else text
 
 
 def _last_line(text: str) -> _Line:
@@ -161,31 +197,46 @@ def _last_line(text: str) -> _Line:
     lines = _OBJECT.sub(_in_one_line, text).splitlines()
     written = _OBJECT.sub(lambda found: " ".join(found[0].split()), text).splitlines()
     for line, original in zip(reversed(lines), reversed(written), strict=True):
-        compatible = unicodedata.normalize("NFKC", line).replace("\u2212", "-")
-        if plain := " ".join(_BLANK.sub(" ", compatible).split()):
-            return _Line(plain.upper() if plain.isascii() else plain, " ".join(original.split()))
+        if plain := _plain(line):
+            return _Line(plain, " ".join(original.split()))
     return _Line("", " ".join(text.split()))
+
+
+def _plain(line: str) -> str:
+    """Return a line in Unicode's form NFKC without signs, in capital letters if it is ASCII."""
+    if not line.isascii():
+        marks, kept = 0, list[str]()
+        for character in line:
+            marks = marks + 1 if unicodedata.combining(character) else 0
+            kept += [character] * (marks <= _MARKS)
+        line = unicodedata.normalize("NFKC", "".join(kept)).replace("\u2212", "-")
+    plain = " ".join(_BLANK.sub(" ", line).split())
+    return plain.upper() if plain.isascii() else plain
 
 
 def _in_one_line(found: re.Match[str]) -> str:
     try:
         entries = json.loads(found[0], object_pairs_hook=list)
-    except ValueError:  # perhaps a set, as in \boxed{CS (1, 3)}
+        action = [entry for entry in entries if entry[0].lower() in _KEYS] or entries
+        return " ".join(" ".join(f"{key} {value}" for key, value in action).split())
+    except (ValueError, RecursionError):  # perhaps a set, as in \boxed{CS (1, 3)}; or thousands of brackets
         return " ".join(found[0].split())
-    action = [entry for entry in entries if entry[0].lower() in _KEYS] or entries
-    return " ".join(" ".join(f"{key} {value}" for key, value in action).split())
 
 
 def read_action(game: SomeGame, text: str) -> int:
-    """Return the legal action that the answer in a text denotes.
+    r"""Return the legal action that the answer in a text denotes.
 
     Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer is the content of the last
     ``<action>`` tag. Without one it is the last line with a letter or a digit, or a JSON object at the end. It holds
     one action and nothing else, in any case: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at row 1, column 3.``; in the spiral
     game ``9H`` or ``10h``; ``announce 12``, ``12 points``. The suits of a card may have any order.
 
+    Special tokens, tags and line breaks that are written out are dropped at the end: ``</s>``, ``<|im_end|>``,
+    ``[/INST]``, ``[EOS]``, ``\n``. A word in brackets stays if it is an action, ``[9H]``.
+
     Characters are read in Unicode's form NFKC. One that is neither a letter nor a digit of any script is a blank; a
-    minus before a number remains.
+    minus before a number remains. Of more than `MAX_READ` characters outside of blocks of reasoning the last ones are
+    read, since the answer stands at the end.
 
     Raises:
         IllegalAction: if the answer is not an action, or an illegal one, or if the last line after the tag is another

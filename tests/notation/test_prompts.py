@@ -3,12 +3,17 @@
 import random
 import re
 import string
+import sys
+import time
+import unicodedata
+from contextlib import suppress
 
 import pytest
 
 from quincunx_env import IllegalAction, Rules, parse_card, spiral
+from quincunx_env.core.game import SomeGame
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_names
+from quincunx_env.notation.prompts import MAX_KEPT, MAX_READ, answer_of, prompt, read_action, shortened, with_names
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
@@ -138,6 +143,168 @@ UNREADABLE = [
 """Texts that are no play, or may denote two."""
 
 
+ENDINGS = [
+    *("<|im_end|>", "\n<|im_end|>\n", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|endoftext|>", "<|user|>"),
+    *(
+        "<|END_OF_TURN_TOKEN|>",
+        "<|end_of_text|>",
+        "<|end-of-turn|>",
+        "<| im_end |>",
+        "<|IM_END|>",
+        "<im_end>",
+        "</im_end>",
+    ),
+    *(
+        "<\uff5cend\u2581of\u2581sentence\uff5c>",
+        "<\uff5cUser\uff5c>",
+        "<end_of_turn>\n",
+        "<turn|>",
+        "<|turn>",
+        "<end_of_utterance>",
+    ),
+    *(
+        "</s>",
+        " </s> ",
+        "</s></s>\n</s>",
+        "</S>",
+        "< /s >",
+        "<eos>",
+        "<EOD>",
+        "<pad><pad>",
+        "<|reserved_special_token_2|>",
+    ),
+    *(
+        "[/INST]",
+        "[EOS]",
+        "[/inst]",
+        "\n[END]",
+        "[DONE].",
+        "</answer>",
+        "</response>",
+        "<br>",
+        "<br/>",
+        "</final_answer>\n</s>",
+    ),
+    *(
+        "\\n",
+        "\\n\\n",
+        "\\r\\n",
+        "\\n</s>",
+        "</s>\\n",
+        "\\t",
+        "<0x0A>",
+        "\\\\n",
+        ".\\n",
+        "\n```\\n",
+        "**</s>",
+        "<|im_end|>`",
+    ),
+    *(
+        "",
+        "\n",
+        ".",
+        "!",
+        "**",
+        "`",
+        "\n```",
+        " \u2713",
+        "\n---",
+        "\u3002",
+        "\n\n\n",
+        "\x00",
+        "\ufffd",
+        "\u200b",
+        "\ufeff",
+        "<|",
+    ),
+]
+"""What may follow an answer."""
+
+ENDED = [
+    *(
+        "AV <or> CS (1, 3)",
+        "CS (1, 3)\nAV",
+        "CS (1, 3)\n<AV>",
+    ),
+    *(
+        "CS (1, 3)\n<pass now>",
+        "CS (1, 3)\n[pass]",
+        "CS (1, 3)\n[Pass]",
+        "CS (1, 3) <2>",
+        "CS (1, 3)\nim_end",
+        "CS (1, 3)n",
+    ),
+    *(
+        "CS (1, 3)\n<|AV|>",
+        "</s>",
+        "[PASS]",
+        "\\n",
+        "<|im_end|></s>",
+        "<think>CS (1, 3)</think></s>",
+        "CS (1, 3)\n<legal>",
+    ),
+]
+"""Texts that end with something else than a token, or with nothing before it."""
+
+PATIENCE = 0.05
+"""Most seconds of processor time for an answer."""
+
+COMBINING = [character for character in map(chr, range(0x300, 0x1D300)) if unicodedata.combining(character)]
+
+PIECES = [
+    *(
+        "{",
+        "}",
+        "[",
+        "]",
+        "<",
+        ">",
+        '"',
+        "\\",
+        "\n",
+        " ",
+        "-",
+        "1",
+        "CS",
+        "CS (1, 3)",
+        "\u2212",
+        "\ufdfa",
+        "\u0301",
+        "e",
+    ),
+    *("<action>", "</action>", "<think>", "</think>", "[THINK]", "</s>", "<|im_end|>", "\\n", "[EOS]", "MY ", "CARD "),
+    *(
+        '{"action": "CS (1, 3)"}',
+        '{"a": [',
+        "{}",
+        "announce 5",
+        "\u2028",
+        "\x85",
+        "<|",
+        "|>",
+        "<eos",
+        "[/",
+        "\u2047",
+        "\u33c2",
+    ),
+]
+"""Parts of texts that `read_action` looks for, and characters that become many."""
+
+HARD = {
+    "combining marks": "\u0301\u0316" * 20_000,
+    "combining marks in lines": ("\u0301\u0316" * 400 + "\n") * 50,
+    "brackets": "[" * 2_000,
+    "brackets of an object": '{"action": ' + "[" * 2_000 + "]" * 2_000 + "}",
+    "brackets that can be read": '{"action": ' + "[" * 400 + "]" * 400 + "}",
+    "a long number": '{"action": ' + "1" * 10_000 + "}",
+    "ligatures": "\ufdfa" * 50_000,
+    "many signs of one": "\u2057" * 50_000,
+    **{piece.encode("unicode_escape").decode(): piece * (100_000 // len(piece)) for piece in PIECES},
+    "2 MB": "CS or AV\n" * 222_222,
+}
+"""Texts by what may take long."""
+
+
 @pytest.mark.parametrize("text", QUINCUNX)
 def test_plays_are_read_as_people_write_them(text: str) -> None:
     game = new_game(Rules(), 0)
@@ -155,13 +322,105 @@ def test_text_that_may_mean_something_else_is_refused(text: str) -> None:
     assert to_json(game) == before
 
 
+@pytest.mark.parametrize("text", ["CS (1, 3)", "It pairs.\n<action>cs 1 3", '{"card": "CS", "row": 1, "column": 3}'])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_follows_the_answer_does_not_spoil_it(text: str, ending: str) -> None:
+    game = new_game(Rules(), 0)
+    assert read_action(game, text + ending) == parse_action(game, "CS (1, 3)")
+    assert answer_of(f"legal{ending}") == "LEGAL"
+
+
+@pytest.mark.parametrize("text", ENDED)
+def test_what_may_be_an_answer_is_not_taken_for_an_ending(text: str) -> None:
+    with pytest.raises(IllegalAction):
+        read_action(new_game(Rules(), 0), text)
+
+
+def test_a_card_or_a_question_in_brackets_is_an_answer() -> None:
+    game = new_game(Rules(), 0)
+    for text in (
+        "AV (0, 1)\n[CS (1, 3)]",
+        "AV (0, 1)\n[CS_1_3]",
+        "AV (0, 1)\n<|CS_1_3|></s>",
+        "<CS> <row 1, column 3>",
+    ):
+        assert print_action(game, read_action(game, text)) == "CS (1, 3)"
+    game = new_game(spiral.Rules(), 0)
+    for text in ("[TS]", "<ts>", "3S\n[10S]", "3S\n<|TS|>", "3S\n<ts></s>"):
+        assert print_action(game, read_action(game, text)) == "TS"
+    for text in ("[LEGAL]", "TS\n<legal>", "<|legal|>\n</s>"):
+        assert answer_of(text) == "LEGAL"
+
+
+def test_the_end_of_a_long_answer_is_read() -> None:
+    game = new_game(Rules(), 0)
+    action, thoughts = parse_action(game, "CS (1, 3)"), "AV (0, 1)? " * 10_000
+    for text in (f"{thoughts}\nCS (1, 3)", f"<think>{thoughts}</think>CS (1, 3)", f"CS (1, 3)<think>{thoughts}"):
+        assert read_action(game, text) == action
+    for text in (f"CS (1, 3)\n{thoughts}", f"<think>{thoughts}\nCS (1, 3)"):  # the second block has no end
+        with pytest.raises(IllegalAction):
+            read_action(game, text)
+    assert read_action(game, " " * (MAX_READ - 6) + "CS 1 3") == action
+    with pytest.raises(IllegalAction):
+        read_action(game, "CS 1 3" + " " * (MAX_READ - 5))
+
+
+def test_an_answer_is_kept_with_its_end() -> None:
+    assert shortened("a" * MAX_KEPT) == "a" * MAX_KEPT
+    kept = shortened("AV (0, 1)? " * 200_000 + "\nCS (1, 3)")
+    assert len(kept) == MAX_KEPT
+    assert kept.startswith("[2,200,010 characters] ... ")
+    assert kept.endswith("\nCS (1, 3)")
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_patience_is_constant(text: str) -> None:
+    game = new_game(Rules(), 0)
+    assert seconds(game, text) < PATIENCE
+    assert seconds(game, f"{text}\nCS (1, 3)") < PATIENCE
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(5_000, marks=pytest.mark.slow)])
+def test_no_random_text_takes_long(count: int) -> None:
+    games = [new_game(rules, 0) for rules in (Rules(), spiral.Rules())]
+    worst = max((seconds(games[seed % 2], random_text(seed)), seed) for seed in range(count))
+    print(f"{count:,} texts: at most {1000 * worst[0]:.1f} ms, by seed {worst[1]}")
+    assert worst[0] < PATIENCE
+
+
+def seconds(game: SomeGame, text: str) -> float:
+    """Processor time of reading a text, the least of three if it is long."""
+    times = list[float]()
+    while len(times) < 3 and not (times and times[-1] < PATIENCE):
+        start = time.process_time()
+        with suppress(IllegalAction):
+            read_action(game, text)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def random_text(seed: int) -> str:
+    """Up to 100,000 characters: of all Unicode, of a few of them, or of pieces with a meaning."""
+    rng = random.Random(seed)
+    length = int(10 ** rng.uniform(0, 5))
+    kinds: list[list[str]] = [
+        [chr(rng.randrange(sys.maxunicode + 1)) for _ in range(1_000)],
+        [chr(rng.randrange(0x300)) for _ in range(100)],
+        rng.choices(string.printable, k=3),
+        rng.choices(PIECES, k=rng.randint(1, 20)),
+        [*rng.choices(PIECES, k=5), *rng.choices(COMBINING, k=5), *rng.choices(string.printable, k=5)],
+    ]
+    alphabet = rng.choice(kinds)
+    return "".join(rng.choices(alphabet, k=length))[:100_000]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("<think>AV first?\n<action>CS (1, 3)</action>", "the block <think> has no end"),
         ("So:\n[THINK]\nCS (1, 3)", "the block [THINK] has no end"),
         ("<think>CS (1, 3)</think>\n", "nothing follows </think>"),
-        ("<action>CS (1, 3)</answer>", "the tag <action> has no end"),
+        ("<action>CS (1, 3)\nDone", "the tag <action> has no end"),
         ("CS (1, 3)\n<action>", "the tag <action> has no end"),
         ("<action></action>", "the tag <action> is empty"),
         (" \n", "the answer is empty"),
