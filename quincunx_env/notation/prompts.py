@@ -218,7 +218,7 @@ def _in_one_line(found: re.Match[str]) -> str:
     try:
         entries = json.loads(found[0], object_pairs_hook=list)
         action = [entry for entry in entries if entry[0].lower() in _KEYS] or entries
-        return " ".join(" ".join(f"{key} {value}" for key, value in action).split())
+        return " ".join(" ".join(f"{key} {value}" for key, value in action).split()) or "{}"
     except (ValueError, RecursionError):  # perhaps a set, as in \boxed{CS (1, 3)}; or thousands of brackets
         return " ".join(found[0].split())
 

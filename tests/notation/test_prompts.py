@@ -87,6 +87,8 @@ QUINCUNX = [
         '{"confidence": 0.9, "action": "CS (1, 3)", "points": 5}',
         '<action>\n{"card": "CS",\n"row": 1, "column": 3}\n</action>',
         "{'card': 'CS',\n'row': 1,\n'column': 3}",
+        "CS (1, 3)\n{}",
+        'CS (1, 3)\n{"": ""}',
     ),
 ]
 """Ways to write CS (1, 3)."""
