@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import quincunx_env.arena
-from docs import generalisation, play_network
+from docs import exact_tasks, generalisation, play_network
 from docs.pictures import rules_in_pictures
 from quincunx_agents.agent_specs import rules_of
 from quincunx_agents.networks.value import WEIGHTS
@@ -223,6 +223,7 @@ OBSERVATIONS: dict[str, Observer] = {
 FIGURES: dict[str, Callable[[], str]] = {
     "agents": agents,
     "benchmark": benchmark_baselines,
+    "exact-tasks": exact_tasks.table,
     "generalisation": generalisation.table,
     "learners": learners,
     "play-network-scores": play_network.table,

@@ -33,7 +33,7 @@ LAYERS = {package: layers(package) for package in ("quincunx_env", "quincunx_age
 ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "codec", "policies"}
 """The part of `quincunx_env` that agents are built on."""
 
-ALSO = {"torch": {"adapters"}, "files": {"envs"}}
+ALSO = {"torch": {"adapters"}, "files": {"envs"}, "tasks": {"notation"}}
 """Further parts of it that a subpackage of `quincunx_agents` uses."""
 
 GAMES = {"quincunx", "spiral"}

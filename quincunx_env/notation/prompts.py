@@ -185,8 +185,8 @@ def _without_ending(text: str) -> str:
     """Drop special tokens, tags and written-out line breaks at the end, unless one is an action or a question."""
     end = len(text)
     for token in reversed([*_TOKEN.finditer(text)]):
-        word = _plain(token[1] or token[2] or "")
-        if not _BETWEEN.fullmatch(text, token.end(), end) or _parts(word) or word in _QUESTIONS:
+        word = _plain(token[1] or token[2]) if token.lastindex else ""
+        if not _BETWEEN.fullmatch(text, token.end(), end) or (word and (_parts(word) or word in _QUESTIONS)):
             break
         end = token.start()
     return text[:end] if any(map(str.isalnum, text[:end])) else text
@@ -209,7 +209,7 @@ def _plain(line: str) -> str:
         for character in line:
             marks = marks + 1 if unicodedata.combining(character) else 0
             kept += [character] * (marks <= _MARKS)
-        line = unicodedata.normalize("NFKC", "".join(kept)).replace("\u2212", "-")
+        line = unicodedata.normalize("NFKC", "".join(kept)).replace("\u2212", "-")[-MAX_READ:]  # one may become 18
     plain = " ".join(_BLANK.sub(" ", line).split())
     return plain.upper() if plain.isascii() else plain
 
@@ -242,21 +242,13 @@ def read_action(game: SomeGame, text: str) -> int:
         IllegalAction: if the answer is not an action, or an illegal one, or if the last line after the tag is another
             action; the message names the error.
     """
-    notation, (answer, after, fault) = spec_of(game.rules).notation, _answers(text)
-    found, also = _parts(answer.plain), _parts(after.plain)
-    if not found:
-        raise IllegalAction(
-            f"{fault or _shown(answer.written) + ' is not read as an action'}: end with a line that holds nothing "
-            "else, or write <action>...</action>"
-        )
-    if any(_sorted(found[name]) != _sorted(also[name]) for name in found.keys() & also.keys()):
-        raise IllegalAction(f"{_shown(answer.written)} and {_shown(after.written)} are two actions: write one of them")
+    notation, (found, answer) = spec_of(game.rules).notation, _read(text)
 
     def parsed(action: str) -> int:
         try:
             return parse_action(game, action)
         except IllegalAction as error:  # it quotes what was read
-            raise IllegalAction(str(error).replace(repr(action), _shown(answer.written))) from None
+            raise IllegalAction(str(error).replace(repr(action), _shown(answer))) from None
 
     if "points" in found:
         return parsed(f"announce {found['points']}")
@@ -272,6 +264,36 @@ def read_action(game: SomeGame, text: str) -> int:
     if place != next_cell:
         raise IllegalAction(f"the next card goes to {next_cell}, not to {place}")
     return action
+
+
+def read_points(text: str) -> int:
+    """Return the number of points that the answer in a text denotes: ``12``, ``-5 points``; see `read_action`.
+
+    Raises:
+        IllegalAction: if the answer is not a number, or if there are two.
+    """
+    found, answer = _read(text)
+    if "points" not in found:
+        raise IllegalAction(f"{_shown(answer)} is not a number of points: end with a line that holds nothing else")
+    return int(found["points"])
+
+
+def _read(text: str) -> tuple[dict[str, str], str]:
+    """Return the parts of the answer in a text, and the answer as it is written.
+
+    Raises:
+        IllegalAction: if the answer is not an action, or if the last line after the tag is another one.
+    """
+    answer, after, fault = _answers(text)
+    found, also = _parts(answer.plain), _parts(after.plain)
+    if not found:
+        raise IllegalAction(
+            f"{fault or _shown(answer.written) + ' is not read as an action'}: end with a line that holds nothing "
+            "else, or write <action>...</action>"
+        )
+    if any(_sorted(found[name]) != _sorted(also[name]) for name in found.keys() & also.keys()):
+        raise IllegalAction(f"{_shown(answer.written)} and {_shown(after.written)} are two actions: write one of them")
+    return found, answer.written
 
 
 def _parts(answer: str) -> dict[str, str]:

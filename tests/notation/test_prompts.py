@@ -13,7 +13,7 @@ import pytest
 from quincunx_env import IllegalAction, Rules, parse_card, spiral
 from quincunx_env.core.game import SomeGame
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.prompts import MAX_KEPT, MAX_READ, answer_of, prompt, read_action, shortened, with_names
+from quincunx_env.notation.prompts import MAX_KEPT, MAX_READ, answer_of, prompt, read_action, read_points, shortened, with_names
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
@@ -522,6 +522,14 @@ def test_announcements_are_read_when_they_are_due() -> None:
             read_action(game, text)
     with pytest.raises(IllegalAction, match="must announce the points"):
         read_action(game, "CS (1, 3)")
+
+
+def test_points_are_read_without_a_game() -> None:
+    for text in ("-5", "announce -5", "It loses.\n**-5 points**", "<action>-5</action></s>"):
+        assert read_points(text) == -5
+    for text in ("CS (1, 3)", "<action>5</action>\n6", "five", ""):
+        with pytest.raises(IllegalAction):
+            read_points(text)
 
 
 @by_name(EVERY_GAME)
