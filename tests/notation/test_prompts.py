@@ -13,7 +13,16 @@ import pytest
 from quincunx_env import IllegalAction, Rules, parse_card, spiral
 from quincunx_env.core.game import SomeGame
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.prompts import MAX_KEPT, MAX_READ, answer_of, prompt, read_action, read_points, shortened, with_names
+from quincunx_env.notation.prompts import (
+    MAX_KEPT,
+    MAX_READ,
+    answer_of,
+    prompt,
+    read_action,
+    read_points,
+    shortened,
+    with_names,
+)
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action

@@ -1,0 +1,1 @@
+"""Tests that need verifiers: `.ci/run verifiers`."""
