@@ -4,7 +4,7 @@ RUN = .venv/bin/python -m
 INSTALL = bin/python -m pip install --quiet --editable
 FULL = .venv/.ready-for-everything
 
-.PHONY: train train-ppo train-rllib test lint test-slow test-rllib test-openspiel test-clients docs benchmark clean
+.PHONY: train train-ppo train-rllib test lint test-slow test-rllib test-openspiel test-openenv test-verifiers test-clients docs benchmark clean
 
 train: .venv/.ready-to-train  ## train a strong agent for the solitaire in a minute; more: make train ARGS="--help"
 	$(RUN) train.td_lambda $(ARGS)
@@ -38,6 +38,12 @@ test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each s
 
 test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
+
+test-openenv: .venv-openenv/.ready  ## the tests that need OpenEnv
+	.venv-openenv/bin/python -m pytest tests/openenv $(ARGS)
+
+test-verifiers: .venv-verifiers/.ready  ## the tests that need verifiers
+	.venv-verifiers/bin/python -m pytest tests/verifiers $(ARGS)
 
 test-clients: $(FULL) .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-openspiel/.ready .venv-rllib/.ready  ## programs of other libraries; writes docs/clients.csv
 	$(RUN) pytest -m "clients and not slow" tests/clients $(ARGS)
@@ -78,6 +84,16 @@ $(FULL): pyproject.toml constraints/default.txt
 .venv-openspiel/.ready: pyproject.toml constraints/openspiel.txt
 	$(PYTHON) -m venv .venv-openspiel
 	.venv-openspiel/$(INSTALL) ".[arena,openspiel]" pytest torch dm-tree shimmy --constraint constraints/openspiel.txt
+	touch $@
+
+.venv-openenv/.ready: pyproject.toml constraints/openenv.txt
+	$(PYTHON) -m venv .venv-openenv
+	.venv-openenv/$(INSTALL) . openenv pytest --constraint constraints/openenv.txt
+	touch $@
+
+.venv-verifiers/.ready: pyproject.toml constraints/verifiers.txt
+	$(PYTHON) -m venv .venv-verifiers
+	.venv-verifiers/$(INSTALL) . pytest verifiers --constraint constraints/verifiers.txt
 	touch $@
 
 # AgileRL imports peft, which only an extra requires; it needs earlier versions of PettingZoo and tensordict.

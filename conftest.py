@@ -17,6 +17,7 @@ NEEDS = {
     "ray": ("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
     "playwright": ("tests/web", "docs/generate.py"),
     "openenv": ("tests/openenv", "train/recipes/openenv_server.py"),
+    "verifiers": ("tests/verifiers", "train/recipes/verifiers_game.py", "train/recipes/verifiers_tasks.py"),
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "sphinx": ("docs/conf.py",),
     "stable_baselines3": (

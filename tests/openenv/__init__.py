@@ -1,1 +1,1 @@
-"""Tests that need OpenEnv, once a week: `.github/workflows/weekly.yml`."""
+"""Tests that need OpenEnv: `.ci/run openenv`."""

@@ -82,5 +82,5 @@ def test_clients_have_games_of_their_own() -> None:
 def test_wrong_options_are_refused_before_the_server_starts() -> None:
     with pytest.raises(ValueError, match="several players need opponents="):
         server(game="spiral")
-    with pytest.raises(TypeError, match="no option 'colour'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         server(colour=True)
