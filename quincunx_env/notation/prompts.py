@@ -82,10 +82,15 @@ _STRAY = re.compile("</?action>", re.IGNORECASE)
 _OBJECT = re.compile(r"\{[^{}]*\}(?=[^\w{]*\Z)")
 """A JSON object at the end, in one line or several."""
 _TOKEN = re.compile(
-    r"<\s?/?[|\uff5c]?\s?(?!(?i:action)\s?>)([^\W\d_][\w\u2581-]{0,40})\s?[|\uff5c]?\s?/?>"
-    r"|\[([A-Z][A-Z_]{1,40}|/[A-Za-z_]{1,40})\]|\\[nrt]|<0x0A>"
+    r"(?:<|&lt;|\\u003c|\[(?=[|/]|(?-i:[A-Z][A-Z_]+\])|end of ))\s?[/\\]?\s?"
+    r"(?:[|\uff5c][\s\u2581]?([^\W\d][\w\u2581 -]{0,40})[|\uff5c]?"
+    r"|(?!action\s?[>\]])([^\W\d_][\w\u2581-]{0,40}|end of \w{1,9})\s?[|\uff5c]?)"
+    r"\s?/?(?:>|&gt;|\\u003e|\])(?:\s?(?:assistant|model|system|tool|user)\b)?"
+    r"|<[|\uff5c/]([\w\u2581 -]{0,40})[|\uff5c]?\Z|\\[nrt]|<0x0A>",
+    re.IGNORECASE,
 )
-"""A special token of a chat template or another tag, or a line break that is written out."""
+"""A special token of a chat template or another tag, or a line break that is written out. A token may be unfinished at
+the end, and the next role may follow it."""
 _BETWEEN = re.compile(r"[^\w}]*")
 """Signs between tokens at the end. A brace may close a JSON object."""
 _QUESTIONS = ("LEGAL", "RULES")
@@ -183,9 +188,10 @@ def _without_reasoning(text: str) -> tuple[str, re.Match[str] | None]:
 
 def _without_ending(text: str) -> str:
     """Drop special tokens, tags and written-out line breaks at the end, unless one is an action or a question."""
+    text = text.rstrip()
     end = len(text)
     for token in reversed([*_TOKEN.finditer(text)]):
-        word = _plain(token[1] or token[2]) if token.lastindex else ""
+        word = _plain(token[token.lastindex]) if token.lastindex else ""
         if not _BETWEEN.fullmatch(text, token.end(), end) or (word and (_parts(word) or word in _QUESTIONS)):
             break
         end = token.start()

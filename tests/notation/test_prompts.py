@@ -210,6 +210,9 @@ ENDINGS = [
         "**</s>",
         "<|im_end|>`",
     ),
+    *("<|im_end|", "<|im_end", "</s", "&lt;/s&gt;", "\\u003c/s\\u003e", "<\\s>", "<end of turn>", "<|end of text|>"),
+    *(" [end of text]", "[|endofturn|]", "<\uff5c\u2581EOS\u2581\uff5c>", "<|im_start|>user", "</s>\n<|assistant|>\n"),
+    *("<|im_end|>\n<|im_start|>assistant\n", "<|eot_id|><|start_header_id|>user<|end_header_id|>"),
     *(
         "",
         "\n",
@@ -254,6 +257,7 @@ ENDED = [
         "<think>CS (1, 3)</think></s>",
         "CS (1, 3)\n<legal>",
     ),
+    *("CS (1, 3)\n<|AV", "CS (1, 3)\n[pass now]", "CS (1, 3)\nuser", "CS (1, 3) <|im_end|> no"),
 ]
 """Texts that end with something else than a token, or with nothing before it."""
 
