@@ -105,7 +105,7 @@ class ChatPolicy:
             IllegalAction: if no answer is a legal action, with ``illegal="raise"``.
             ModelError: if the model's calls fail.
         """
-        from quincunx_env.notation.prompts import answer_of, read_action, text_of, with_names
+        from quincunx_env.notation.prompts import answer_of, read_action, shortened, text_of, with_names
         from quincunx_env.notation.rules_card import rules_card
 
         names, notation = names_of(game), spec_of(game.rules).notation
@@ -115,7 +115,8 @@ class ChatPolicy:
             given = self._ask(messages)
             messages.append({"role": "assistant", "content": ""})
             try:
-                answer = messages[-1]["content"] = text_of(given)
+                answer = text_of(given)
+                messages[-1]["content"] = shortened(answer)
                 question = answer_of(answer)
                 if question == "LEGAL":
                     reply = with_names(notation.describe_legal(game), names)

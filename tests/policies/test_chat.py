@@ -18,6 +18,7 @@ from quincunx_env.arena.benchmark import evaluate_on_task
 from quincunx_env.cli import main
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.prompts import MAX_KEPT
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import print_action
 from quincunx_env.policies import ChatPolicy, definition, display_name, resolve
@@ -121,6 +122,14 @@ def test_models_answer_in_several_forms() -> None:
     script: list[Any] = [None, "", [{"type": "image"}, 3], [{"type": "text", "text": legal}]]
     found = ChatPolicy(lambda messages: script.pop(0)).decide(game)
     assert (found.action, found.illegal) == (game.legal_actions()[0], 3)
+    read = list[Any]()
+
+    def endless(messages: Any) -> str:
+        read.append(messages)
+        return "x" * 2_000_000 if len(messages) == 1 else legal
+
+    assert ChatPolicy(endless).decide(game).illegal == 1
+    assert len(read[1][1]["content"]) == MAX_KEPT, "of a long answer the end is sent back"
     with pytest.raises(ModelError, match="the model returned 7: return the text of the answer"):
         ChatPolicy(lambda messages: 7, retries=0).decide(game)
 
