@@ -164,7 +164,6 @@ def test_other_rules_are_adjusted_for_draws_alone() -> None:
         evaluate("greedy", 4, rules=MINI, adjusted=True)
 
 
-@pytest.mark.usefixtures("folder")
 # --- Slow ------------------------------------------------------------------------------------------------------------
 
 

@@ -29,19 +29,19 @@ def test_engines_and_reference_agree_on_stacked_deals(rules: Rules) -> None:
 
 @pytest.mark.slow
 @by_name(COMBINATIONS)
-def test_long_engines_and_reference_agree_on_100_000_random_plays(rules: Rules) -> None:
-    play_at_random(rules, num_games=128, plays=100_000, seed=1_000)
+def test_long_engines_and_reference_agree_on_20_000_random_plays(rules: Rules) -> None:
+    play_at_random(rules, num_games=128, plays=20_000, seed=1_000)
 
 
 @pytest.mark.slow
 @by_name(WITH_FURTHER_OPTIONS | MINI)
-def test_long_engines_and_reference_agree_on_20_000_random_plays(rules: Rules) -> None:
+def test_long_engines_and_reference_agree_with_further_options(rules: Rules) -> None:
     play_at_random(rules, num_games=128, plays=20_000, seed=2_000)
 
 
 @pytest.mark.slow
 @by_name(COMBINATIONS)
-def test_long_stacked_deals_bring_about_every_rare_event_100_times(rules: Rules) -> None:
-    counts = play_stacked(rules, games_for_each=150, seed=3_000)
+def test_long_stacked_deals_bring_about_every_rare_event_30_times(rules: Rules) -> None:
+    counts = play_stacked(rules, games_for_each=45, seed=3_000)
     print(dict(counts))
-    assert min(counts.values()) >= 100, counts
+    assert min(counts.values()) >= 30, counts
