@@ -213,7 +213,8 @@ def evaluate_on_task(
     counted = answers.get(name)
     if isinstance(found, Evaluation):
         score, lost = Estimate.of_mean(found.values), float(found.lost.mean())
-        return TaskResult(task, name, numbers, score, lost=lost, adjusted=found.adjusted_mean, answers=counted)
+        without_luck = found.adjusted_mean if adjusted else None
+        return TaskResult(task, name, numbers, score, lost=lost, adjusted=without_luck, answers=counted)
     return TaskResult(task, name, numbers, found.win_rate(), margin=found.margin().value, answers=counted)
 
 

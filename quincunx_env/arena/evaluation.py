@@ -83,32 +83,44 @@ class Evaluation:
         return low, high
 
     @property
-    def adjusted_mean(self) -> Estimate | None:
-        """Mean of the values without the luck of the cards, see `quincunx_env.arena.luck`. None without ``luck``."""
-        return None if self.luck is None else self.luck.adjusted_mean(self.values)
-
-    @property
-    def points_lost(self) -> list[Estimate] | None:
-        """Mean points that the last three plays lose against the best ones, and each of them, ascending by ply.
-
-        The games are those that reach the play, or the first of the three. None without ``endings``.
+    def adjusted_mean(self) -> Estimate:
+        """Mean of the values without the luck of the cards, see `quincunx_env.arena.luck`.
 
         Raises:
-            ValueError: if fewer than 2 games reach the last play.
+            ValueError: if ``luck`` was not measured.
+        """
+        return Estimate.of_mean(*self._adjusted())
+
+    @property
+    def points_lost(self) -> list[Estimate]:
+        """Mean points that the last three plays lose against the best ones, and each of them, ascending by ply.
+
+        The games are those that reach the play, or the first of the three.
+
+        Raises:
+            ValueError: if ``endings`` were not measured, or if fewer than 2 games reach the last play.
         """
         if self.endings is None:
-            return None
+            raise ValueError("the endings were not measured: evaluate with endings=True")
         if np.count_nonzero(~np.isnan(self.endings[:, -1])) < 2:
             raise ValueError("fewer than 2 rounds reach the last play: evaluate the endings on more deals")
         reached = self.endings[~np.isnan(self.endings[:, 0])]
         return [Estimate.of_mean(each[~np.isnan(each)]) for each in (np.nansum(reached, axis=1), *self.endings.T)]
 
-    def minus(self, other: "Evaluation") -> tuple[Estimate, Estimate | None]:
-        """Return the mean difference to another policy on the same deals, and the same without luck."""
-        plain = Estimate.of_mean(self.values - other.values)
-        if self.luck is None or other.luck is None:
-            return plain, None
-        return plain, Estimate.of_mean(self.luck.adjusted(self.values) - other.luck.adjusted(other.values))
+    def minus(self, other: "Evaluation") -> tuple[Estimate, Estimate]:
+        """Return the mean difference to another policy on the same deals, and the same without luck.
+
+        Raises:
+            ValueError: if ``luck`` was not measured.
+        """
+        adjusted = self._adjusted()[0] - other._adjusted()[0]
+        return Estimate.of_mean(self.values - other.values), Estimate.of_mean(adjusted)
+
+    def _adjusted(self) -> tuple[Floats, float]:
+        """Return the adjusted values [deals], and their common standard error."""
+        if self.luck is None:
+            raise ValueError("the luck was not measured: evaluate with adjusted=True")
+        return self.luck.adjusted(self.values), self.luck.error
 
     @property
     def classes(self) -> dict[str, float]:
@@ -139,11 +151,11 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return `figures`, with the adjusted mean and the points lost if they were measured."""
-        found, adjusted, lost = self.figures(), self.adjusted_mean, self.points_lost
-        if adjusted is not None:
-            found["adjusted_mean"] = adjusted.to_json()
-        if lost is not None:
-            found["points_lost"] = [each.to_json() for each in lost]
+        found = self.figures()
+        if self.luck is not None:
+            found["adjusted_mean"] = self.adjusted_mean.to_json()
+        if self.endings is not None:
+            found["points_lost"] = [each.to_json() for each in self.points_lost]
         if self.answers is not None:
             found["answers"] = self.answers._asdict()
         return found
@@ -240,8 +252,8 @@ def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation
     adjusted = bool(pairs) and all(evaluation.luck is not None for _, evaluation in pairs)
     rows = []
     for name, evaluation in pairs:
-        means = [Estimate.of_mean(evaluation.values), evaluation.adjusted_mean][: 1 + adjusted]
-        cells = (cell for mean in means if mean is not None for cell in mean.cells(".1f"))
+        means = Estimate.of_mean(evaluation.values), *([evaluation.adjusted_mean] if adjusted else ())
+        cells = (cell for mean in means for cell in mean.cells(".1f"))
         shares = (f"{evaluation.classes[rating]:.1%}" for rating in ends)
         rows.append((marked(name, counts), str(len(evaluation.scores)), *cells, *shares))
     header = ("agent", "deals", "mean", _INTERVAL, *(("adjusted mean", _INTERVAL) if adjusted else ()), *ends)
@@ -262,7 +274,7 @@ def _differences(reference: tuple[str, Evaluation], *others: tuple[str, Evaluati
     """List the differences to a policy, plain and adjusted."""
     rows = []
     for name, evaluation in others:
-        both = (each.cells("+.1f") for each in evaluation.minus(reference[1]) if each is not None)
+        both = (each.cells("+.1f") for each in evaluation.minus(reference[1]))
         rows.append((escaped(name), *(cell for cells in both for cell in cells)))
     header = f"minus {escaped(reference[0])}", "difference", _INTERVAL, "adjusted difference", _INTERVAL
     return markdown_table(header, rows)
@@ -272,7 +284,6 @@ def _endings(*evaluations: tuple[str, Evaluation]) -> str:
     """List the points lost in the last three plays."""
     rows = []
     for name, evaluation in evaluations:
-        assert evaluation.points_lost is not None
         whole, *plays = evaluation.points_lost
         rows.append((escaped(name), *whole.cells(".2f"), *(each.cells(".2f")[0] for each in plays)))
     header = "agent", "points lost in the last three plays", _INTERVAL, "third last", "second last", "last"

@@ -27,7 +27,6 @@ import numpy as np
 from quincunx_env.arena.matches import MatchConfig, MatchResults
 from quincunx_env.arena.replays import Replay, measure_replays
 from quincunx_env.arena.runner import Run
-from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.arrays import ONE, Bools, Floats, Words, unpack
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
@@ -77,10 +76,6 @@ class Luck:
         for half in (second, ~second):
             adjusted[half] -= luck[half] @ _weights(values[~half], luck[~half])
         return adjusted
-
-    def adjusted_mean(self, values: Floats) -> Estimate:
-        """Average the adjusted values, float64 [D], with Student's t interval over deals."""
-        return Estimate.of_mean(self.adjusted(values), self.error)
 
 
 def _weights(values: Floats, luck: Floats) -> Floats:

@@ -42,14 +42,14 @@ def test_figures_of_endings() -> None:
     pytest.importorskip("scipy")
     found = evaluate("heuristic", 30, endings=True, run=Run(workers=2, chunk=15))
     assert found.endings is not None
-    assert found.points_lost is not None
     whole, *plays = found.points_lost
     reached = found.endings[~np.isnan(found.endings[:, 0])]
     assert whole.value == pytest.approx(np.nansum(reached, axis=1).mean())
     assert [play.value for play in plays] == pytest.approx(np.nanmean(found.endings, axis=0))
     assert len(found.to_json()["points_lost"]) == 4
     assert table({"heuristic": found}).splitlines()[-1].startswith(f"| heuristic | {whole.value:.2f} | ")
-    assert evaluate("heuristic", 30).points_lost is None
+    with pytest.raises(ValueError, match="the endings were not measured: evaluate with endings=True"):
+        _ = evaluate("heuristic", 30).points_lost
     with pytest.raises(ValueError, match="fewer than 2 rounds reach the last play"):
         evaluate("greedy", 2, endings=True).to_json()
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.arena import Deals, evaluate, luck, table
+from quincunx_env.arena import Deals, Evaluation, evaluate, luck, table
 from quincunx_env.arena.luck import FILE, Luck, luck_of, luck_of_draws
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.arena.runner import Run, run_lineups
@@ -120,7 +120,8 @@ def test_weights_do_not_depend_on_the_deals_that_they_adjust() -> None:
 def test_the_error_of_the_mean_start_widens_the_interval() -> None:
     pytest.importorskip("scipy")
     values, draws = np.arange(50.0), np.zeros((50, 2))
-    exact, rough = (Luck(draws, np.zeros(50), error).adjusted_mean(values) for error in (0.0, 10.0))
+    lucky = (Luck(draws, np.zeros(50), error) for error in (0.0, 10.0))
+    exact, rough = (Evaluation(values.astype(np.int64), values < 0, luck=each).adjusted_mean for each in lucky)
     assert rough.value == exact.value
     assert rough.high - rough.low > 2 * (exact.high - exact.low)
 
@@ -138,8 +139,8 @@ def test_adjusted_evaluations() -> None:
         pytest.importorskip(library)
     plain = evaluate("heuristic", 40)
     first = evaluate("heuristic", 40, adjusted=True, run=Run(chunk=7))
-    assert plain.adjusted_mean is None
-    assert first.adjusted_mean is not None
+    with pytest.raises(ValueError, match="the luck was not measured: evaluate with adjusted=True"):
+        _ = plain.adjusted_mean
     assert first.luck is not None
     assert (first.values == plain.values).all()
     low, high = first.ci95

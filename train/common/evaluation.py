@@ -50,9 +50,9 @@ def strength(
         *_, highest = result.classes.values()
         low, high = result.ci95
         found = {"mean": result.mean, "mean_low": low, "mean_high": high}
-        if (without_luck := result.adjusted_mean) is not None:
+        if adjusted:
             ends = ("adjusted_mean", "adjusted_mean_low", "adjusted_mean_high")
-            found |= dict(zip(ends, without_luck, strict=True))
+            found |= dict(zip(ends, result.adjusted_mean, strict=True))
         found |= {"lost": float(result.lost.mean()), "at_least_150": highest}
     else:
         games = compare([agent, opponent], deals, names=["trained", "opponent"], **options)
