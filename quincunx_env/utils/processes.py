@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 
 _MOST_ON_WINDOWS = 61
@@ -32,13 +32,16 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
         count = min(count, _MOST_ON_WINDOWS)
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
-    with reader, writer, single_threaded(), ProcessPoolExecutor(count, context, _end_with_parent, (reader,)) as pool:
+    with reader, writer, single_threaded():
+        pool = ProcessPoolExecutor(count, context, _end_with_parent, (reader,))
         try:
             yield pool
+            pool.shutdown()
         except BaseException as error:
             processes = [*(pool._processes or {}).values()]
             writer.close()
-            pool.shutdown(cancel_futures=True)
+            with suppress(RuntimeError):  # a signal may come before the thread of the pool has started
+                pool.shutdown(cancel_futures=True)
             if isinstance(error, BrokenProcessPool):
                 raise ChildProcessError(_reason({process.exitcode for process in processes})) from error
             raise
