@@ -80,8 +80,9 @@ def agent_in(checkpoint: Path, module: str, rules: Rules) -> NetworkPolicy:
 def test_a_run_leaves_a_network_in_its_checkpoint_and_continues_from_it() -> None:
     facts = main(Arguments(**TINY))
     assert [path.name for path in checkpoints()] == ["00000002", "00000004"]
-    assert facts["steps"] == 4 * 96
-    assert [entry["steps"] for entry in facts["validation"]] == [2 * 96, 4 * 96]
+    half, steps = (entry["steps"] for entry in facts["validation"])
+    assert (2 * 96 <= half < 2 * 104, 4 * 96 <= steps < 4 * 104) == (True, True), "a reset is not a step"
+    assert facts["steps"] == steps
     assert json.loads(Path("runs/tiny/tiny.json").read_text())["benchmark"] == facts["benchmark"]
     agent = agent_in(checkpoints()[-1], "default_policy", Rules())
     assert round(evaluate(agent, TINY["test_deals"]).mean, 4) == facts["benchmark"]["solitaire"]["mean"]
