@@ -11,7 +11,7 @@ Any policy that Python can import can also be named as ``"module:attribute"``, a
 
 from quincunx_env.codec import Encoding
 from quincunx_env.core.policy import definition
-from quincunx_env.policies.chat import ChatPolicy
+from quincunx_env.policies.chat import ChatPolicy, ModelError
 from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.files import ModelOptions, PolicyFile, PolicyFileError, UntrustedFileError
 from quincunx_env.policies.identities import identity
@@ -32,6 +32,7 @@ __all__ = [
     "ChatPolicy",
     "EncodedPolicy",
     "Encoding",
+    "ModelError",
     "ModelOptions",
     "PolicyFile",
     "PolicyFileError",

@@ -530,7 +530,7 @@ CLIENTS = (
     Client("skrl", ("skrl",), "wrap_env of a vector environment, DQN", FLAT, 0, SKRL, learns=True),
     Client("SuperSuit", ("supersuit",), "frame_stack_v1", "quincunx_v0", 1, SUPERSUIT),
     Client(
-        *("SuperSuit", ("supersuit",), "pettingzoo_env_to_vec_env_v1, PPO of stable-baselines3"),
+        *("SuperSuit", ("supersuit", "stable_baselines3"), "pettingzoo_env_to_vec_env_v1, PPO of stable-baselines3"),
         *("quincunx_v0.parallel_env", 1, SUPERSUIT_VECTOR),
     ),
     Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
