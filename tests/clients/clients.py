@@ -475,7 +475,8 @@ assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else ag
 
 CLIENTS = (
     Client(
-        *("sb3-contrib", ("sb3_contrib",), "MaskablePPO, the program above", "SolitaireVecEnv", 2, PLAY_POLICY),
+        *("sb3-contrib", ("sb3_contrib", "safetensors"), "MaskablePPO, the program above"),
+        *("SolitaireVecEnv", 2, PLAY_POLICY),
         masked=True,
     ),
     Client(
