@@ -1,6 +1,7 @@
 """Evaluations of the solitaire, their intervals, and the two simplest agents."""
 
 import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,10 @@ def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     figure = plot(results, tmp_path / "plot.png")
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
     assert [label.split(":")[0] for label in labels] == ["uniform", "eager"]
+    for result, drawn in zip(results.values(), figure.axes[0].patches, strict=True):
+        shares, edges, _ = drawn.get_data()  # type: ignore[attr-defined]
+        tens = Counter(int(points) // 10 for points in result.scores[~result.lost])
+        assert {int(edge) // 10: round(20 * share) for edge, share in zip(edges, shares, strict=False) if share} == tens
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -155,8 +156,18 @@ def test_tournaments_that_cannot_be_played_are_refused() -> None:
 
 def test_the_plot(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    figure = tournament(THREE, **small()).plot(tmp_path / "plot.png")
-    assert figure.axes[0].get_yticklabels()[0].get_text() == "greedy"
+    played = tournament(THREE, **small())
+    figure = played.plot(tmp_path / "plot.png")
+    left, right = figure.axes
+    order = [label.get_text() for label in left.get_yticklabels()]
+    assert order[0] == "greedy"
+    numbers = [played.names.index(name) for name in order]
+    assert left.lines[0].get_xdata().tolist() == [played.ratings[number].value for number in numbers]
+    cells = {text.get_position(): text.get_text() for text in right.texts}
+    for row, column in permutations(range(3), 2):
+        rate = played.win_rates[numbers[row], numbers[column]]
+        assert cells[column, row] == f"{rate:.0%}"
+        assert right.images[0].get_array()[row, column] == rate  # type: ignore[index]
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -19,6 +19,7 @@ from sb3_contrib import MaskablePPO  # noqa: E402
 from sb3_contrib.common.maskable.evaluation import evaluate_policy  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
 from stable_baselines3 import PPO  # noqa: E402
+from stable_baselines3.common.callbacks import ConvertCallback  # noqa: E402
 from stable_baselines3.common.env_checker import check_env  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy as plain_evaluation  # noqa: E402
 from stable_baselines3.common.monitor import Monitor  # noqa: E402
@@ -215,14 +216,23 @@ def test_the_learning_curve_is_stored_and_drawn(tmp_path: Path, capsys: pytest.C
     """Each point is the mean return of the games since the previous point. The last is at the end."""
     env = SolitaireVecEnv(ROWS, observation="vector", illegal="next")
     model = PPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
-    curve = LearningCurve(tmp_path / "curves" / "mine.png", every=100, verbose=1)
-    model.learn(16 * ROWS * 10, callback=curve)
+    curve, total, played = LearningCurve(tmp_path / "curves" / "mine.png", every=100, verbose=1), 16 * ROWS * 10, []
+
+    def count(found: dict[str, Any], _: dict[str, Any]) -> bool:
+        played.extend((model.num_timesteps, info["episode"]["r"]) for info in found["infos"] if "episode" in info)
+        return True
+
+    model.learn(total, callback=[curve, ConvertCallback(count)])
+    assert model.num_timesteps == total
     assert (tmp_path / "curves" / "mine.png").read_bytes().startswith(b"\x89PNG")
     header, *rows = (tmp_path / "curves" / "mine.csv").read_text(encoding="utf-8").splitlines()
     assert header == "curve,steps,estimate,low,high"
     steps = [int(row.split(",")[1]) for row in rows]
-    assert steps == [number for number, _ in curve.points]
-    assert all(later - earlier <= 100 + ROWS for earlier, later in pairwise([0, *steps]))
+    assert all(later - earlier <= 100 + ROWS for earlier, later in pairwise([0, *steps, total]))
+    for earlier, row in zip([0, *steps], rows, strict=False):
+        _, last, mean, *_ = row.split(",")
+        returns = [each for step, each in played if earlier < step <= int(last)]
+        assert float(mean) == pytest.approx(np.mean(returns))
     assert capsys.readouterr().out.count("steps: mean return") == len(rows)
     with pytest.raises(ValueError, match="every must be an integer from 1"):
         LearningCurve(every=0)

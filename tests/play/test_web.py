@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.message import Message
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote, urljoin
@@ -44,6 +45,13 @@ from tests.variants import BASES, SOME_SPIRAL, by_name
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "tests/golden/records"
 ORIGIN = {"origin": "http://localhost:8017"}
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The days of a test do not change while it runs, nor do the deals from day to day."""
+    clock = SimpleNamespace(now=lambda zone: datetime(2026, 1, 31, 12, tzinfo=UTC), strptime=datetime.strptime)
+    monkeypatch.setattr(daily, "datetime", clock)
 
 
 @pytest.fixture
