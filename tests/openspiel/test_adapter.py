@@ -191,9 +191,9 @@ def test_games_agree_with_the_engine(rules: BaseRules, chance: str) -> None:
 @pytest.mark.slow
 @CHANCE
 @by_name(EVERY_GAME)
-def test_20_000_games_agree_with_the_engine(rules: BaseRules, chance: str) -> None:
+def test_10_000_games_agree_with_the_engine(rules: BaseRules, chance: str) -> None:
     rng, game = random.Random(2), load(rules, chance=chance, games=10_000)
-    for _ in range(-(-20_000 // (2 * len(EVERY_GAME)))):
+    for _ in range(-(-10_000 // (2 * len(EVERY_GAME)))):
         compare(game, rng)
 
 

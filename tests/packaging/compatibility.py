@@ -1,4 +1,4 @@
-"""A sample of the tests in environments of several Pythons, and of the lowest versions: ``.ci/run compat``.
+"""A sample of the tests in random order, on several Pythons and with the lowest versions: ``.ci/run compat``.
 
     .ci/run compat                              # every other Python found, and the lowest versions on the oldest one
     .ci/run compat 3.13 lowest                  # some of these environments
@@ -67,6 +67,7 @@ def make(name: str, python: str) -> Path:
         uv = str(Path(sys.executable).with_name("uv"))
         versions = ("--resolution", "lowest-direct") if name == LOWEST else ("--constraint", CONSTRAINTS)
         install = [uv, "pip", "install", "--quiet", "--python", str(made), "--editable", ".[test]", *versions]
+        install += ["pytest-randomly>=5"]  # shuffles the tests
         for command in ([uv, "venv", "--quiet", "--clear", "--python", python, str(folder)], install):
             subprocess.run(command, cwd=ROOT, check=True)
         ready.touch()
