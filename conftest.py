@@ -1,9 +1,9 @@
 """Configuration of all tests."""
 
 import signal
+from collections import defaultdict
 from collections.abc import Generator, Iterable
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -90,5 +90,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         names = {*config.cache.get(SKIPPED, [])}
         items[:] = [item for item in items if names & {item.nodeid, item.nodeid.partition("::")[0]}]
     if limit := config.getoption("--at-most"):
-        functions = [[*tests] for _, tests in groupby(items, key=lambda item: item.nodeid.partition("[")[0])]
-        items[:] = [test for tests in functions for test in tests[:: -(-len(tests) // limit)]]
+        functions = defaultdict[str, list[pytest.Item]](
+            list
+        )  # shuffled tests do not stand together
+        for item in items:
+            functions[item.nodeid.partition("[")[0]].append(item)
+        items[:] = [test for tests in functions.values() for test in tests[:: -(-len(tests) // limit)]]
