@@ -90,9 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         names = {*config.cache.get(SKIPPED, [])}
         items[:] = [item for item in items if names & {item.nodeid, item.nodeid.partition("::")[0]}]
     if limit := config.getoption("--at-most"):
-        functions = defaultdict[str, list[pytest.Item]](
-            list
-        )  # shuffled tests do not stand together
+        functions = defaultdict[str, list[pytest.Item]](list)  # shuffled tests do not stand together
         for item in items:
             functions[item.nodeid.partition("[")[0]].append(item)
         items[:] = [test for tests in functions.values() for test in tests[:: -(-len(tests) // limit)]]
