@@ -437,6 +437,7 @@ def test_a_window_may_have_any_size() -> None:
 
 
 def test_without_a_display_the_error_names_an_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
+    pygame.display.quit()  # that another test may have opened
     monkeypatch.setenv("SDL_VIDEODRIVER", "nothing")
     env = SolitaireEnv(render_mode="human")
     with pytest.raises(RuntimeError, match=r"no window can be opened here .*: use render_mode='rgb_array'"):
