@@ -65,8 +65,8 @@ else:
 
 
 def cores() -> int:
-    """Count the cores, the default of `Workers`."""
-    return os.cpu_count() or 1
+    """Count the cores that this process may use, the default of `Workers`."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(kw_only=True)

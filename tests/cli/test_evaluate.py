@@ -41,6 +41,18 @@ def test_the_command_line(quincunx: Command) -> None:
     assert Path("runs/tournament/result.png").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be bound to cores")
+def test_by_default_there_is_a_process_for_each_core_that_may_be_used() -> None:
+    from quincunx_env.cli.evaluate import Evaluate
+
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert Evaluate(policies=("greedy",)).workers == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 @pytest.mark.parametrize(
     ("play", "line"), [(evaluate, "evaluate uniform"), (compare, "compare greedy uniform")], ids=["evaluate", "compare"]
 )

@@ -93,7 +93,7 @@ def main(names: list[str]) -> int:
     if unknown := {*names} - {*environments} or not pythons:
         print(f"error: no Python for {unknown}; found: {pythons}", file=sys.stderr)
         return 2
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(getattr(os, "process_cpu_count", os.cpu_count)()) as pool:
         chosen = names or [name for name in environments if name != OWN]
         return not all([*pool.map(run, chosen, map(environments.__getitem__, chosen))])
 
