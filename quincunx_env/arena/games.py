@@ -51,7 +51,7 @@ from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.policies import NAME, definition, is_name, resolve
 from quincunx_env.registry import GAMES
 from quincunx_env.utils import npz
-from quincunx_env.utils.errors import require_writable
+from quincunx_env.utils.errors import require_writable_path
 from quincunx_env.utils.files import write_atomically
 
 VERSION = 1
@@ -291,7 +291,7 @@ def require_writable_file(path: Path | str | None) -> None:
         raise ValueError(f"{path} is a folder: name a file for the games with --records")
     if path.exists() and path.stat().st_size and not holds_games(path):
         raise ValueError(f"{path} is not a file of games: name another file with --records")
-    require_writable(path.parent, "--records")
+    require_writable_path(path, "--records")
 
 
 def write_games(

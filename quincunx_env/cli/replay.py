@@ -21,7 +21,7 @@ from quincunx_env.notation.record import Record
 from quincunx_env.play.replay import read_games, transcript
 from quincunx_env.policies import ModelOptions, display_name, load_path
 from quincunx_env.render.replay_page import replay_page
-from quincunx_env.utils.errors import one_line_errors, require_writable
+from quincunx_env.utils.errors import one_line_errors, require_writable_path
 from quincunx_env.utils.files import write_atomically
 
 
@@ -56,7 +56,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
         if options.html and (options.html.is_dir() or options.html.resolve() == options.file.resolve()):
             raise ValueError(f"--html must name a separate file, such as game.html, got {options.html}")
         if options.html:
-            require_writable(options.html.parent, "--html")
+            require_writable_path(options.html, "--html")
         games = read_games(options.file, options.game)
         agent = options.values and load_path(options.values, options.trust, options.trained)
         if not options.html:

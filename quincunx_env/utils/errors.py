@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from quincunx_env.utils.extras import needs_extra
+from quincunx_env.utils.files import followed, is_special
 
 ERROR = 2
 """Exit status for errors that the message explains, as for a wrong command line."""
@@ -128,6 +129,12 @@ def require_writable(folder: Path, option: str = "--out") -> None:
     except OSError as error:
         reason = error.strerror or error
         raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with {option}") from error
+
+
+def require_writable_path(path: Path, option: str) -> None:
+    """Check, as `require_writable`, that a file can be written; through a link its target. A pipe is not tried."""
+    if not is_special(path):
+        require_writable(followed(path).parent, option)
 
 
 @contextmanager

@@ -23,7 +23,8 @@ ABANDONED = 86_400.0
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
     """Write a file atomically: ``path`` holds the old content or the new, whatever interrupts the write.
 
-    The first write of a process to a folder removes the temporary files that killed processes left there.
+    A link stays, and its target is written. A device or a pipe is written straight. The first write of a process to a
+    folder removes the temporary files that killed processes left there.
 
     Args:
         path: where the file goes; missing folders are created.
@@ -33,6 +34,10 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
         OSError: if the file cannot be written, naming it or its folder.
     """
     path = Path(path)
+    if is_special(path):
+        write(path)
+        return
+    path = followed(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_once(path.parent.resolve())
     unfinished = path.with_name(f".{path.stem}.unfinished-{platform.node()}-{os.getpid()}_{get_ident()}{path.suffix}")
@@ -48,6 +53,16 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def is_special(path: Path) -> bool:
+    """Return whether a path exists and is neither a file nor a folder, but a device or a pipe."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+def followed(path: Path) -> Path:
+    """Return the target of a link, or the path itself."""
+    return path.resolve() if path.is_symlink() else path
 
 
 def write_text(path: Path | str, text: str) -> None:

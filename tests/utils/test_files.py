@@ -3,6 +3,7 @@
 import errno
 import os
 import platform
+import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,8 @@ from threading import Barrier
 
 import pytest
 
-from quincunx_env.utils.files import ABANDONED, remove_unfinished, write_atomically
+from quincunx_env.arena.games import require_writable_file
+from quincunx_env.utils.files import ABANDONED, remove_unfinished, write_atomically, write_text
 
 KILLED = """
 import os, signal, sys
@@ -42,6 +44,49 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         write_atomically(path, fail)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
+
+
+@pytest.mark.parametrize("old", ["old", None])
+def test_a_link_stays_and_its_target_is_written(old: str | None, tmp_path: Path) -> None:
+    link, target = tmp_path / "link.txt", tmp_path / "folder" / "target.txt"
+    link.symlink_to(target)
+    if old is not None:
+        target.parent.mkdir()
+        target.write_text(old)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert names(tmp_path / "folder") == ["target.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_stays_and_gets_the_content(linked: bool, tmp_path: Path) -> None:
+    pipe, path = tmp_path / "pipe", tmp_path / ("link" if linked else "pipe")
+    os.mkfifo(pipe)
+    if linked:
+        path.symlink_to(pipe)
+    require_writable_file(path)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(path, "new")
+        assert os.read(reading, 10) == b"new"
+    finally:
+        os.close(reading)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes devices")
+def test_a_device_stays(tmp_path: Path) -> None:
+    null = tmp_path / "null"
+    try:
+        os.mknod(null, 0o600 | stat.S_IFCHR, os.makedev(1, 3))  # a null device of our own, never the machine's
+        null.write_bytes(b"")
+    except OSError:
+        pytest.skip("no devices here")
+    require_writable_file(null)
+    write_text(null, "new")
+    assert null.is_char_device()
 
 
 def test_threads_that_write_the_same_file_have_temporary_files_of_their_own(tmp_path: Path) -> None:
