@@ -6,13 +6,17 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from typing import Any
 
 _MOST_ON_WINDOWS = 61
 """The most processes that Windows waits for at a time."""
+
+_HELD = (signal.SIGINT, signal.SIGTERM)
+"""Signals that wait until a process has started."""
 
 
 @contextmanager
@@ -33,7 +37,7 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     with reader, writer, single_threaded():
-        pool = ProcessPoolExecutor(count, context, _end_with_parent, (reader,))
+        pool = _Pool(count, context, _end_with_parent, (reader,))
         try:
             yield pool
             pool.shutdown()
@@ -45,6 +49,36 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
             if isinstance(error, BrokenProcessPool):
                 raise ChildProcessError(_reason({process.exitcode for process in processes})) from error
             raise
+
+
+class _Pool(ProcessPoolExecutor):
+    def submit(self, *args: Any, **options: Any) -> Future[Any]:
+        """Submit a call, which may start a process."""
+        with _uninterrupted():
+            return super().submit(*args, **options)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold signals until the end of the block, so that a process which it starts gets all that it needs.
+
+    The process inherits blocked interrupts: it cannot ignore a terminal's before it has imported its modules.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held = list[int]()
+    handlers = {each: signal.signal(each, lambda number, _: held.append(number)) for each in _HELD}
+    before = None if sys.platform == "win32" else signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if sys.platform != "win32" and before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        for number in held:
+            signal.raise_signal(number)
 
 
 def _reason(statuses: set[int | None]) -> str:

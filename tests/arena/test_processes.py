@@ -218,6 +218,13 @@ MOMENTS: dict[str, Callable[[Path, int], object]] = {
 
 
 @lists_processes
+def test_an_interrupt_while_workers_start_is_one_line(tmp_path: Path) -> None:
+    ready = MOMENTS["all workers"]
+    ended = stop(tmp_path, [*TOURNAMENT, *ENDLESS], partial(ready, tmp_path), SENT["interrupted"][0])
+    assert ended == (128 + signal.SIGINT, "interrupted\n")
+
+
+@lists_processes
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SENT)
 def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
