@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.game import SomeGame
-from quincunx_env.core.policy import Agent, policy_for
-from quincunx_env.policies import display_name, resolve
+from quincunx_env.core.policy import Agent, naming, policy_for
+from quincunx_env.policies import PolicyFileError, display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
 
 
@@ -47,5 +47,6 @@ def explain(
     observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
     mask = np.zeros((1, rules.num_actions), np.bool_)
     mask[0, plays] = True
-    [values] = chooser.action_values(observation, mask, np.random.default_rng(seed))
+    with naming(display_name(policy), PolicyFileError):
+        [values] = chooser.action_values(observation, mask, np.random.default_rng(seed))
     return spec.notation.table(game, {action: values[action] for action in plays if np.isfinite(values[action])})

@@ -1,8 +1,7 @@
 """Batched matches on numbered deals for evaluations, comparisons and tournaments."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -11,14 +10,12 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, PolicyError, choose, policy_for, policy_generator
+from quincunx_env.core.policy import Agent, choose, naming, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFileError, display_name
 from quincunx_env.policies.chat import FORFEIT, ChatPlayer
 from quincunx_env.policies.conversations import Conversations
 from quincunx_env.registry import observer_of, spec_of
-from quincunx_env.utils.errors import RAISED_BY
 
 Actions = npt.NDArray[np.uint16]
 
@@ -168,7 +165,7 @@ def play_matches(
                 own, number = rows[movers == seat], seating[seat]
                 positions = batch.fork(own)
                 policy = playing[seat]
-                with _naming(names[number]):
+                with naming(names[number], PolicyFileError):
                     seen = observer_of(policy, rules).observe_batch(positions)
                     if isinstance(policy, ChatPlayer):
                         game = {"policy": names[number], "seating": len(ends), "seat": int(seat)}
@@ -193,20 +190,6 @@ def play_matches(
     lengths = np.bincount(of_actions, minlength=len(numbers) * len(seatings)).reshape(len(numbers), -1)
     totals, lost = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
     return MatchResults(totals, lost, lengths, np.concatenate(taken)[np.argsort(of_actions, kind="stable")])
-
-
-@contextmanager
-def _naming(policy: str) -> Iterator[None]:
-    """Name the policy in what it raises."""
-    try:
-        yield
-    except PolicyFileError:  # it names the file, whose user has no use for a traceback
-        raise
-    except (IllegalAction, PolicyError) as error:
-        raise type(error)(f"the policy {policy}: {error}") from error
-    except Exception as error:
-        error.add_note(f"{RAISED_BY} {policy}")
-        raise
 
 
 def concatenate(results: Iterable[MatchResults]) -> MatchResults:

@@ -2,6 +2,8 @@
 
 import hashlib
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
@@ -77,6 +79,31 @@ Agent = Policy | PolicyFactory
 """A policy, or a factory of policies."""
 
 
+@contextmanager
+def naming(policy: str, *explained: type[Exception]) -> Iterator[None]:
+    """Name a policy in what it raises.
+
+    Exceptions of the kinds ``explained``, whose message suffices, are left as they are. Others get a note, by which
+    `quincunx_env.utils.errors.raised_by_policy` knows them.
+
+    Raises:
+        PolicyError: if the policy ends the program.
+    """
+    try:
+        yield
+    except explained:
+        raise
+    except (IllegalAction, PolicyError) as error:
+        raise type(error)(f"the policy {policy}: {error}") from error
+    except SystemExit as error:
+        raise PolicyError(f"the policy {policy} ends the program ({error!r:.100}): let it raise an error") from error
+    except Exception as error:
+        from quincunx_env.utils.errors import RAISED_BY  # environments do without
+
+        error.add_note(f"{RAISED_BY} {policy}")
+        raise
+
+
 def choose(
     policy: Any, observation: Any, mask: npt.NDArray[np.bool_], rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
@@ -143,7 +170,8 @@ def policy_for(agent: Agent, rules: BaseRules) -> Policy:
     Raises:
         ValueError: if the agent does not support these rules, or if the policy takes other arguments.
     """
-    policy = agent.for_rules(rules) if hasattr(agent, "for_rules") else agent
+    with naming(getattr(agent, "__name__", type(agent).__name__), ValueError):
+        policy = agent.for_rules(rules) if hasattr(agent, "for_rules") else agent
     try:
         signature = inspect.signature(policy)
     except ValueError:  # of a function in C

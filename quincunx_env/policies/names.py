@@ -78,7 +78,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: ModelOpti
         path, origin = entry.value, f", offered by {_origin(entry)},"
     try:
         found = pkgutil.resolve_name(path)
-    except Exception as error:  # importing a module of another package may raise anything
+    except (Exception, SystemExit) as error:  # importing a module of another package may raise anything
         reason = "; ".join(filter(None, (f"{type(error).__name__}: {error}", not_installed())))
         raise ValueError(f"policy {policy!r}{origin} cannot be imported: {reason}") from error
     agent = _checked(found, f"policy {policy!r}{origin} is {found!r}")

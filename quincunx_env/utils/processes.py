@@ -36,8 +36,9 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
         count = min(count, _MOST_ON_WINDOWS)
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
+    started = context.RawValue("b")
     with reader, writer, single_threaded():
-        pool = _Pool(count, context, _end_with_parent, (reader,))
+        pool = _Pool(count, context, _end_with_parent, (reader, started))
         try:
             yield pool
             pool.shutdown()
@@ -47,7 +48,7 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
             with suppress(RuntimeError):  # a signal may come before the thread of the pool has started
                 pool.shutdown(cancel_futures=True)
             if isinstance(error, BrokenProcessPool):
-                raise ChildProcessError(_reason({process.exitcode for process in processes})) from error
+                raise ChildProcessError(_reason({each.exitcode for each in processes}, started.value)) from error
             raise
 
 
@@ -81,10 +82,10 @@ def _uninterrupted() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _reason(statuses: set[int | None]) -> str:
-    """Say why a pool broke, from its processes' exit statuses, and terminate the processes that are left."""
+def _reason(statuses: set[int | None], started: bool) -> str:
+    """Say why a pool broke, from its processes' exit statuses and whether one has ``started``."""
     status = next(iter(statuses - {None, 0, -signal.SIGTERM}), None)
-    if status == 1:
+    if status == 1 and not started:
         return (
             "a worker process failed when it started, with the error above: a script that uses workers, which import "
             "it, begins its work below `if __name__ == '__main__':`"
@@ -111,13 +112,14 @@ def single_threaded() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _end_with_parent(reader: Connection) -> None:
+def _end_with_parent(reader: Connection, started: Any) -> None:
     """Start a worker process that ends with its parent, or when the parent closes the other end of the pipe."""
 
     def wait() -> None:
         reader.poll(None)
         os._exit(0)
 
+    started.value = True
     threading.Thread(target=wait, daemon=True).start()
     # A terminal interrupts all processes of a command; the parent alone decides what happens.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

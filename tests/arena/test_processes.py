@@ -90,6 +90,7 @@ def test_a_script_without_main_guard_is_told_what_to_do(tmp_path: Path) -> None:
     ("function", "argument", "reason"),
     [
         (os._exit, 3, "ended with status 3: use one worker"),
+        (os._exit, 1, "ended with status 1: use one worker"),
         pytest.param(signal.raise_signal, 9, "was killed, perhaps because memory ran out", marks=lists_processes),
         pytest.param(signal.raise_signal, 6, "ended by signal 6: use one worker", marks=lists_processes),
         pytest.param(signal.raise_signal, 15, "was terminated: repeat", marks=lists_processes),

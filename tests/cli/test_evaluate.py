@@ -181,9 +181,28 @@ def test_an_error_of_a_policy_has_its_traceback_and_names_it(
         "import numpy as np\n"
         "def broken(observation, mask, rng):\n    raise ValueError('mine')\n"
         "def fractions(observation, mask, rng):\n    return np.zeros(len(mask))\n"
+        "def ends(observation, mask, rng):\n    raise SystemExit(1)\n"
+        "class Unread:\n"
+        "    def for_rules(self, rules):\n        raise FileNotFoundError(2, 'missing', 'table')\n"
+        "class Valued:\n"
+        "    def __call__(self, observation, mask, rng):\n        return mask.argmax(1)\n"
+        "    action_values = Unread.for_rules\n"
+        "unread, valued = Unread(), Valued()\n"
     )
+    (folder / "ends_at_once.py").write_text("raise SystemExit(1)\n")
     with pytest.raises(ValueError, match="mine") as caught:
         quincunx("compare greedy mine=wrong_policies:broken --deals 4")
     assert caught.value.__notes__ == ["raised by the policy mine"]
+    with pytest.raises(FileNotFoundError, match="missing") as missing:
+        quincunx("evaluate wrong_policies:unread --deals 4 --workers 1")
+    assert missing.value.__notes__ == ["raised by the policy Unread"]
+    quincunx("evaluate greedy --deals 4 --workers 1 --records games.npz")
+    with pytest.raises(TypeError, match="for_rules") as raised:
+        quincunx("replay games.npz --html page.html --values wrong_policies:valued")
+    assert raised.value.__notes__ == ["raised by the policy wrong_policies:valued"]
+    line = quincunx.error("evaluate mine=wrong_policies:ends --deals 4 --workers 1")
+    assert line == "the policy mine ends the program (SystemExit(1)): let it raise an error"
+    line = quincunx.error("evaluate ends_at_once:policy --deals 4")
+    assert line == "policy 'ends_at_once:policy' cannot be imported: SystemExit: 1"
     line = quincunx.error("compare greedy mine=wrong_policies:fractions --deals 4")
     assert line.startswith("the policy mine: 4 integer actions are needed, got float64")
