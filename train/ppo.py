@@ -59,7 +59,7 @@ class Arguments(PPOOptions, RunOptions):
     name: RunName = "ppo"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: Count = 1_500_000
-    """environment steps of all games together"""
+    """environment steps of all games together, over which the learning rate falls to 0: a finished run has no more"""
 
     # The other scripts of PPO keep the defaults of `PPOOptions`, with which their results were measured.
     rollout: Count = 6
@@ -107,7 +107,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
     learner = Learner(arguments)
     variants = {variant_name(arguments.rules): arguments.rules}
-    run = Run("train.ppo", arguments, learner, variants, arguments.total_steps, ("total_steps",))
+    run = Run("train.ppo", arguments, learner, variants, arguments.total_steps)
     with run.begun():
         model = learner.model
         model.set_logger(configure(str(arguments.folder / "tensorboard"), ["tensorboard"]))

@@ -60,12 +60,27 @@ def shapes(content: bytes, dtypes: Mapping[str, str], most: int) -> dict[str, tu
         names = [member.filename.removesuffix(".npy") for member in members]
         if names != [*dtypes]:
             raise NpzError(f"the file has the arrays {', '.join(names):.100}, expected {', '.join(dtypes)}")
-        if sum(member.file_size for member in members) > most:
-            raise NpzError(f"the arrays have more than {most} bytes")
-        for member in members:
-            if member.compress_type != zipfile.ZIP_DEFLATED:  # others may decompress more than the size
-                raise NpzError(f"{member.filename} is not compressed with DEFLATE")
+        check_members(archive, zipfile.ZIP_DEFLATED, most)
         return {name: _shape(archive, member, dtypes[name]) for name, member in zip(names, members, strict=True)}
+
+
+def check_members(archive: zipfile.ZipFile, compression: int, most: int) -> None:
+    """Check what an archive can demand, before it is read.
+
+    Args:
+        archive: to be read.
+        compression: of all members, ``ZIP_STORED`` or ``ZIP_DEFLATED``. Others may decompress more than the size.
+        most: upper limit of the bytes of all members.
+
+    Raises:
+        NpzError: naming what is more, or compressed otherwise.
+    """
+    if sum(member.file_size for member in archive.infolist()) > most:
+        raise NpzError(f"its members have more than {most:,} bytes")
+    for member in archive.infolist():
+        if member.compress_type != compression:
+            needed = "compressed with DEFLATE" if compression == zipfile.ZIP_DEFLATED else "stored"
+            raise NpzError(f"{member.filename} is not {needed}")
 
 
 def read(content: bytes, name: str) -> npt.NDArray[Any]:

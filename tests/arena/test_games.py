@@ -337,7 +337,7 @@ def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pyt
         assert Games.from_bytes(little).to_bytes() == content
         assert tracemalloc.get_traced_memory()[1] - before < 8_000_000
         monkeypatch.setattr(module, "MAX_BYTES", 2**20)
-        with pytest.raises(RecordError, match="the arrays have more than 1048576 bytes"):
+        with pytest.raises(RecordError, match="its members have more than 1,048,576 bytes"):
             Games.from_bytes(large)
         with pytest.raises(RecordError, match="the file has more than 1048576 bytes"):
             Games.from_bytes(content + bytes(2**20))

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import zipfile
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -177,16 +179,13 @@ def test_a_resumed_run_equals_one_without_interruption(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_finished_run_can_be_resumed_with_a_larger_budget() -> None:
-    main(Arguments(name="tiny", resume=True, **TINY | {"total_steps": 1536}))
-    assert checkpoint.load(Path("runs/tiny/checkpoint.pt"))["steps"] == 1536
-
-
-@pytest.mark.usefixtures("finished")
 def test_resuming_needs_the_same_arguments() -> None:
     """Those of the game, too."""
     with pytest.raises(checkpoint.CheckpointError, match=r"seed=0 \(now 5\).*resume it with the same"):
         main(Arguments(name="tiny", resume=True, **TINY | {"seed": 5}))
+    # The learning rate has fallen to 0 over the steps of the run.
+    with pytest.raises(checkpoint.CheckpointError, match=r"total_steps=1024 \(now 1536\), on which its weights depend"):
+        main(Arguments(name="tiny", resume=True, **TINY | {"total_steps": 1536}))
     with pytest.raises(checkpoint.CheckpointError, match=r"flush=False \(now True\)"):
         main(Arguments(name="tiny", resume=True, rules=Rules(flush=True), **TINY))
 
@@ -226,6 +225,28 @@ def test_every_damage_to_a_checkpoint_is_noticed_or_harmless() -> None:
         path.write_bytes(whole[:length])
         with pytest.raises(checkpoint.CheckpointError, match="start again without --resume"):
             checkpoint.load(path)
+
+
+def test_an_archive_that_grows_in_memory_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile("bomb.pt", "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("archive/data.pkl", bytes(10**6))
+    monkeypatch.setattr(zipfile.ZipFile, "testzip", None)
+    monkeypatch.setattr(torch, "load", None)
+    with pytest.raises(checkpoint.CheckpointError, match=r"its members have more than \d+ bytes\)"):
+        checkpoint.load(Path("bomb.pt"))
+
+
+@pytest.mark.usefixtures("finished")
+def test_weights_that_are_not_finite_are_neither_saved_nor_read() -> None:
+    path = Path("runs/tiny/checkpoint.pt")
+    content = checkpoint.load(path)
+    next(iter(content["learner"]["policy"].values())).fill_(torch.nan)
+    torch.save(content, path)
+    with pytest.raises(checkpoint.CheckpointError, match="not finite: start again without --resume"):
+        main(Arguments(name="tiny", resume=True, **TINY))
+    learner: Any = SimpleNamespace(get_state=lambda: content["learner"])  # it writes no weights
+    with pytest.raises(checkpoint.CheckpointError, match="not finite: start again with a smaller --learning-rate"):
+        Run("train.ppo", Arguments(name="tiny", **TINY), learner, {}, 1)._save()
 
 
 class Malice:

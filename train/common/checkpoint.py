@@ -19,6 +19,7 @@ with requires_extra("train"):
     from filelock import FileLock, Timeout
 
 from quincunx_env.utils.files import remove_unfinished, write_atomically
+from quincunx_env.utils.npz import check_members
 from train.common.options import CheckpointError as CheckpointError
 
 
@@ -48,6 +49,7 @@ def load(path: Path) -> dict[str, Any]:
     try:
         # torch.load does not verify the checksums of the archive.
         with zipfile.ZipFile(path) as archive:
+            check_members(archive, zipfile.ZIP_STORED, path.stat().st_size)
             damaged = archive.testzip()
         if damaged is not None:
             raise CheckpointError(f"the checkpoint {path} is damaged (in {damaged}): {remedy}")
@@ -58,7 +60,17 @@ def load(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}): {remedy}") from error
     if not isinstance(content, dict) or not isinstance(content.get("arguments"), dict):
         raise CheckpointError(f"{path} holds no checkpoint of this project: {remedy}")
+    if not is_finite(content):
+        raise CheckpointError(f"{path} holds weights that are not finite: {remedy}")
     return content
+
+
+def is_finite(content: Any) -> bool:
+    """Return whether the numbers of all tensors in lists and dictionaries are finite."""
+    if isinstance(content, torch.Tensor):
+        return not content.is_floating_point() or bool(content.isfinite().all())
+    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    return all(map(is_finite, parts))
 
 
 @contextmanager
@@ -78,7 +90,7 @@ def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[st
     different = [name for name in own if name not in may_change and saved[name] != own[name]]
     if different:
         flags = ", ".join(f"{name}={saved[name]!r} (now {own[name]!r})" for name in different)
-        raise CheckpointError(f"the run was started with {flags}: resume it with the same")
+        raise CheckpointError(f"the run was started with {flags}, on which its weights depend: resume it with the same")
     try:
         yield
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

@@ -167,10 +167,16 @@ class Run:
         self.bar.set_postfix(shown)
 
     def _save(self) -> None:
-        """Write weights, then checkpoint: a run killed between writes both again."""
-        self.learner.write_weights(self.arguments.weights)
+        """Write weights, then checkpoint: a run killed between writes both again.
+
+        Raises:
+            CheckpointError: if the weights are not finite.
+        """
         content = {"done": self.done, "steps": self.steps, "seconds": dict(self.timer.seconds), "history": self.history}
         content |= {"learner": self.learner.get_state()}
+        if not checkpoint.is_finite(content):
+            raise checkpoint.CheckpointError("weights are not finite: start again with a smaller --learning-rate")
+        self.learner.write_weights(self.arguments.weights)
         checkpoint.save(self.arguments.folder / "checkpoint.pt", self.arguments, content)
         self.saved = self.done
 
