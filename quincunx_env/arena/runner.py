@@ -134,6 +134,8 @@ class Chunk:
             games = Games.read(self.path)
             results = games.lineups[0].results
             found, needed = games.header, self._games(results).header
+        except FileNotFoundError as error:
+            raise ValueError(f"{self.path} was removed while games were played: start again") from error
         except (OSError, ValueError) as error:
             raise ValueError(f"{self.path} cannot be read: delete it, and its games are played again") from error
         if found != needed or len(results.totals) != len(self.config.deal_numbers(self.number)):

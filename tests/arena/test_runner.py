@@ -3,6 +3,7 @@
 import functools
 import importlib
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -157,6 +158,15 @@ def test_one_line_tells_of_all_games_of_a_task_of_generalisation(
     assert lines() == []
     assert evaluate_generalisation("rules-never-met", "greedy", **arguments) == found
     assert lines() == used(2 * 9, tmp_path)
+
+
+def test_results_that_are_removed_in_mid_run_are_named(tmp_path: Path) -> None:
+    def removing(chunks: Any) -> Any:
+        yield from chunks
+        shutil.rmtree(tmp_path)
+
+    with pytest.raises(ValueError, match=r"npz was removed while games were played: start again$"):
+        evaluate("greedy", DEALS, run=Run(out=tmp_path, progress=removing))
 
 
 def test_a_damaged_file_is_refused_before_games_are_played(tmp_path: Path) -> None:
