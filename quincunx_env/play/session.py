@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from quincunx_env.core.deal import Deals
 from quincunx_env.core.game import SomeGame
-from quincunx_env.core.policy import Agent, Policy, policy_for
+from quincunx_env.core.policy import Agent, Policy, naming, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.notation.ending import Ending, ending
@@ -377,7 +377,7 @@ class Session:
         """Return a policy's action after ``number`` actions, one of the actions of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([0, game.mover, number])
-        with self._policy_lock:
+        with self._policy_lock, naming(display_name(policy)):
             return int(policy(observation, mask[None].copy(), rng)[0])
 
     # --- Records -----------------------------------------------------------------------------------------------------
