@@ -51,7 +51,7 @@ from quincunx_env.core.integers import as_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.files import decode, write_text
+from quincunx_env.utils.files import read_text, write_text
 from quincunx_env.utils.notebook import shown_as
 
 VERSION = 1
@@ -62,9 +62,6 @@ HUMAN = "human"
 
 MAX_NAME = 1000
 """Characters of the name of a seat, as of a policy."""
-
-MAX_BYTES = 1_000_000
-"""Size of a file of a record; the longest match takes a hundredth of it."""
 
 Read = TypeVar("Read")
 
@@ -253,13 +250,7 @@ class Record:
             OSError: if the file cannot be read.
         """
         try:
-            with Path(path).open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
-            if len(content) > MAX_BYTES:
-                raise RecordError(
-                    f"a record has at most {MAX_BYTES:,} bytes; quincunx replay reads files of games, too"
-                )
-            return cls.parse(decode(content))
+            return cls.parse(read_text(path))
         except UnicodeDecodeError as error:
             raise RecordError(f"{path}: a record is text; quincunx replay reads files of games, too") from error
         except ValueError as error:

@@ -9,9 +9,11 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quincunx_env.utils.files import MOST_BYTES
 from quincunx_env.utils.markdown import escaped, markdown_table
 
 PLACE = ("policy", "deal", "seating", "seat", "ply")
@@ -90,7 +92,7 @@ def _records(path: Path | None) -> Iterator[dict[str, Any]]:
     if path is None or not path.exists():
         return
     with path.open("rb") as file:
-        for line in file:
+        for line in iter(partial(file.readline, MOST_BYTES), b""):
             try:
                 record = json.loads(line)
                 numbers = (*(record[name] for name in PLACE[1:]), record["illegal"], record["fallback"])

@@ -26,6 +26,7 @@ from quincunx_env.core.policy import Policy, choose, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
 from quincunx_env.utils.errors import printable
+from quincunx_env.utils.files import exists, read_bytes
 
 GROUP = "quincunx_env.policies.files"
 """The group of entry points."""
@@ -81,7 +82,7 @@ def is_path(policy: str) -> bool:
         "/" in policy
         or "\\" in policy
         or Path(policy).suffix.lower() in readers()
-        or (":" not in policy and policy != "" and Path(policy).exists())
+        or (":" not in policy and policy != "" and exists(Path(policy)))
     )
 
 
@@ -142,9 +143,9 @@ class PolicyFile(ModelOptions):
         return self.location.suffix.lower()
 
     def _check_kind(self) -> None:
-        if not self.location.exists():
-            raise PolicyFileError(f"there is no policy file {self.path}")
-        if self._suffix not in readers() or self.location.is_dir():
+        if not exists(self.location):
+            raise PolicyFileError(f"there is no policy file {self.path:.220}")
+        if self._suffix not in readers() or not self.location.is_file():
             if way_out := not_installed():
                 raise PolicyFileError(f"{self.path} cannot be read: {way_out}")
             kinds = ", ".join(f"*{suffix}" for suffix in readers())
@@ -152,14 +153,15 @@ class PolicyFile(ModelOptions):
 
     def _find_digest(self) -> str:
         try:
-            found = hashlib.sha256(self.location.read_bytes())
+            with self.location.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256")
             if self._suffix == MODEL:
                 beside = Codec.path(self.location)
                 own = f"{Encoding(**self.options)} {self.algorithm}"
-                options = beside.read_bytes() if beside.exists() else own.encode()
+                options = read_bytes(beside) if beside.exists() else own.encode()
                 found.update(options.replace(b"\r\n", b"\n"))
-        except OSError as error:
-            raise PolicyFileError(f"{self.path} cannot be read: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            raise PolicyFileError(f"{self.path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
         return found.hexdigest()
 
 

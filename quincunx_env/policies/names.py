@@ -12,6 +12,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.policies.chat import PREFIX, ChatPolicy
 from quincunx_env.policies.encoded import EncodedPolicy
 from quincunx_env.policies.files import ModelOptions, PolicyFile, is_path, not_installed, same
+from quincunx_env.utils.files import exists
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
@@ -61,11 +62,11 @@ def resolve(policy: Agent | str | Path, trust: bool = False, encoding: ModelOpti
         entries = registered_policies()
         if policy not in entries:
             if problem := not_installed():
-                raise ValueError(f"unknown policy {policy!r}: {problem}")
+                raise ValueError(f"unknown policy {policy!r:.220}: {problem}")
             known = ", ".join(entries) or "none"
             meant = "".join(f"did you mean {each!r}? " for each in get_close_matches(policy, entries, n=1))
             raise ValueError(
-                f"unknown policy {policy!r}; {meant}registered policies: {known}; "
+                f"unknown policy {policy!r:.220}; {meant}registered policies: {known}; "
                 "others are named as 'module:attribute', or by the path of a file"
             )
         entry = entries[policy]
@@ -213,5 +214,5 @@ def split_name(policy: str) -> tuple[str, str]:
     if not name:
         raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
     # In a path an equals sign belongs to the name of a folder or file.
-    named = equals and not ("/" in name or "\\" in name or (is_path(policy) and Path(policy).exists()))
+    named = equals and not ("/" in name or "\\" in name or (is_path(policy) and exists(Path(policy))))
     return (name, found) if named else (policy, policy)

@@ -20,6 +20,10 @@ ABANDONED = 86_400.0
 """Age in seconds from which a temporary file of another machine counts as abandoned; longer than any write takes."""
 
 
+MOST_BYTES = 2**20
+"""Upper limit of a text that is read; not tuned. Parsed, JSON takes up to thirty times as much memory."""
+
+
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
     """Write a file atomically: ``path`` holds the old content or the new, whatever interrupts the write.
 
@@ -55,6 +59,14 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
+def exists(path: Path) -> bool:
+    """Return whether there is such a file or folder. There is none of a name that is too long for ``Path.exists``."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def is_special(path: Path) -> bool:
     """Return whether a path exists and is neither a file nor a folder, but a device or a pipe."""
     return path.exists() and not (path.is_file() or path.is_dir())
@@ -80,9 +92,23 @@ def decode(content: bytes) -> str:
     return content.decode("utf-16" if marked else "utf-8-sig")
 
 
+def read_bytes(path: Path | str, most: int = MOST_BYTES) -> bytes:
+    """Read a whole file.
+
+    Raises:
+        ValueError: if it has more than ``most`` bytes.
+        OSError: if it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{Path(path).name} has more than {most:,} bytes")
+    return content
+
+
 def read_text(path: Path | str) -> str:
-    """Read a text that people may have edited; see `decode`."""
-    return decode(Path(path).read_bytes())
+    """Read a text that people may have edited; see `decode`, and `read_bytes` for its limit."""
+    return decode(read_bytes(path))
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

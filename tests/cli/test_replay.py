@@ -87,7 +87,7 @@ def test_a_file_of_a_record_is_limited(tmp_path: Path, quincunx: Command) -> Non
     path = tmp_path / "game.txt"
     with path.open("wb") as file:
         file.truncate(10**12)  # it takes no room on the disk, and no memory holds it
-    complaint = f"{path}: a record has at most 1,000,000 bytes; quincunx replay reads files of games, too"
+    complaint = f"{path}: game.txt has more than 1,048,576 bytes"
     assert quincunx.error(f"replay {path}") == complaint
 
 

@@ -141,6 +141,8 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
     (folder / "empty").mkdir()
     (folder / "model.zip").mkdir()
     (folder / "greedy").mkdir()
+    (folder / "described.zip").touch()
+    (folder / "described.json").write_text("[" * 2**20 + "]")
     for name, message in (
         ("no-such.zip", "there is no policy file no-such.zip"),
         (r"mine=C:\no-such.zip", r"there is no policy file C:\no-such.zip"),
@@ -148,6 +150,7 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
         ("empty", "empty is not a policy"),
         ("model.zip", "model.zip is not a policy"),
         ("./greedy", "./greedy is not a policy"),
+        ("described.zip", "described.zip cannot be read: described.json has more than 1,048,576 bytes"),
         ("no-such", "or by the path of a file"),
     ):
         assert message in one_line(capfd, name)

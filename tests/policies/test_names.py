@@ -109,6 +109,8 @@ def test_a_library_that_an_agent_of_the_package_lacks_is_named_with_its_extra(mo
 def test_unknown_policies_are_refused() -> None:
     for name, message in (
         ("no-such", "unknown policy 'no-such'; registered policies: greedy, .*uniform.*; .*'module:attribute'"),
+        ("x" * 300, "unknown policy 'x{219}; registered"),
+        ("x" * 300 + ".zip", "there is no policy file x{220}$"),
         ("no.such.module:policy", "cannot be imported: ModuleNotFoundError: No module named 'no'"),
         ("quincunx_agents.greedy:gready", "no attribute 'gready'"),
         ("quincunx_env.quincunx.rules:OPEN_SPAN", "is 5: a function or an instance is needed"),

@@ -15,7 +15,7 @@ with needs_extra("arena", "a network"):
     from safetensors.numpy import save
 
 from quincunx_agents.afterstates import Floats
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import MOST_BYTES, write_atomically
 
 
 class WeightsError(RuntimeError):
@@ -41,7 +41,9 @@ def read(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = json.loads((file.metadata() or {}).get("metadata", "{}"))
+            if len(text := (file.metadata() or {}).get("metadata", "{}")) > MOST_BYTES:
+                raise ValueError(f"its metadata have more than {MOST_BYTES:,} characters")
+            metadata = json.loads(text)
             tensors = {name: _read_tensor(file, name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         if not isinstance(metadata, dict):
             raise ValueError(f"its metadata must be a JSON object, got {type(metadata).__name__}")

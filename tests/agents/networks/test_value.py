@@ -171,15 +171,16 @@ def tensor_file(metadata: str, dtype: str = "F32", content: bytes = bytes(8)) ->
     [
         *((tensor_file(text), "its metadata must be a JSON object") for text in ("[]", "3", "null", '"network"')),
         (tensor_file("[" * 100_000), "recursion"),
-        (tensor_file('{"network": ' * 100_000), "recursion"),
+        (tensor_file('{"network": ' * 80_000), "recursion"),
         (tensor_file("{}", "BF16"), "tensor 'trunk.0.bias' must be F32, got BF16"),
         (tensor_file("{}", "F8_E4M3"), "must be F32, got F8_E4M3"),
         (tensor_file("{}", "F64"), "must be F32, got F64"),
         (tensor_file("{}", content=np.array([0, np.nan], "<f4").tobytes()), "not finite"),
         (tensor_file("{}", content=np.array([0, -np.inf], "<f4").tobytes()), "not finite"),
+        (tensor_file(" " * 2**20 + "{}"), "its metadata have more than 1,048,576 characters"),
         (struct.pack("<Q", 2**62), "header too large"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_files_that_are_no_weights_are_refused(content: bytes, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
