@@ -242,8 +242,8 @@ class Games:
             raise RecordError(f"the file has more than {MAX_BYTES} bytes")
         try:
             return cls._parse(content)
-        except ValueError as error:  # with values from the file, of any length
-            raise RecordError(f"{error!s:.400}") from error
+        except ValueError as error:
+            raise RecordError(error) from error
 
     @classmethod
     def _parse(cls, content: bytes) -> Self:

@@ -49,6 +49,15 @@ def printable(text: object) -> str:
     return "".join(shown)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text, without its middle if it has more than ``most`` characters.
+
+    >>> shortened("abcdefgh", 4)
+    'ab...gh'
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 2 :]}"
+
+
 def in_words(error: OSError) -> str:
     """Return the message of an error of a file, without its number.
 
@@ -59,9 +68,7 @@ def in_words(error: OSError) -> str:
     """
     if error.strerror is None or error.filename is None:
         return error.strerror or str(error)
-    name = str(error.filename)
-    name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"
-    return f"{error.strerror}: {name!r}"
+    return f"{error.strerror}: {shortened(str(error.filename), LONGEST_NAME)!r}"
 
 
 def _end(message: str, status: int) -> NoReturn:
