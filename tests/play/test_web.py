@@ -805,6 +805,16 @@ def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str]
     assert capfd.readouterr().err == ""
 
 
+def test_requests_that_do_not_arrive_make_room(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quincunx_env.play.web.server.PATIENCE", 0.2)
+    form = b"\r\nkind=solitaire"
+    for sent in (b"", head(port, 14), head(port, 14) + form[:6], head(port, 14) + form + head(port, 14)):
+        with socket.create_connection(("127.0.0.1", port), timeout=4) as connection:
+            connection.sendall(sent)
+            while connection.recv(4096):
+                pass
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize(
     ("number", "when"),

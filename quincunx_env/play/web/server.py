@@ -32,6 +32,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
@@ -53,6 +54,9 @@ MOST_BYTES = 200_000
 
 MOST_CONNECTIONS = 200
 """Limit on connections at a time; a browser opens six."""
+
+PATIENCE = 10.0
+"""Seconds after which a connection is closed if no request has arrived whole."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -432,11 +436,28 @@ def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str
                 serving.join(3.0)
 
 
+class Connection(H11Protocol):
+    """A connection that does not wait for ever."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self.loop.call_later(PATIENCE, self._lose_patience, None)
+
+    def _lose_patience(self, before: object) -> None:
+        """Close the connection if its latest request is still the one ``before``, and nothing is being answered."""
+        latest = self.cycle
+        if latest is before and (latest is None or latest.response_complete or latest.more_body):
+            self.transport.close()
+        elif not self.transport.is_closing():
+            self.loop.call_later(PATIENCE, self._lose_patience, latest)
+
+
 def make_server(games: Games, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
     """Make the server; arguments as of `make_app`."""
     config = uvicorn.Config(
         make_app(games, token, hosts),
-        http="h11",  # refuses requests with several hosts
+        http=Connection,  # refuses requests with several hosts
         limit_concurrency=MOST_CONNECTIONS,
         lifespan="off",
         ws="none",
