@@ -29,7 +29,7 @@ Args:
 from typing import Any
 
 from quincunx_env.core.rules import RulesLike
-from quincunx_env.envs.aec import OPTIONS, PARALLEL, PARALLEL_OPTIONS, CardGameAEC, Ordered, Parallel, make_aec
+from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, Parallel, make_aec
 from quincunx_env.envs.options import options_of, with_options
 from quincunx_env.quincunx.rules import Rules
 
@@ -62,15 +62,15 @@ def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
     return Ordered(raw_env(rules=rules, **options))
 
 
-@with_options(*_RULES, *PARALLEL_OPTIONS)
+@with_options(*_RULES, *OPTIONS)
 def parallel_env(*, rules: RulesLike | None = None, **options: Any) -> Parallel:
     """Make the environment for libraries whose agents all act at every step.
 
-    PufferLib and SuperSuit's vectors do. They know no mask: by default masks are in the infos, and an illegal action
+    Give ``mask_in="info", illegal="next"`` to a library that knows no mask, such as SuperSuit: an illegal action then
     plays the next legal one.
 
     Args:
         rules: as in `raw_env`.
-        options: as in `raw_env`, with other defaults.
+        options: as in `raw_env`.
     """
-    return Parallel(env(rules=rules, **PARALLEL | options))
+    return Parallel(env(rules=rules, **options))

@@ -1,5 +1,6 @@
 """Games for several players as a PettingZoo AEC environment."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Literal
@@ -31,7 +32,7 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
 
     ## Agents
     ``player_0``, ``player_1`` ..., in order of play. Player 0 begins the first round, player 1 the second (R15). One
-    agent acts at a time. ``parallel_env()`` takes an action of every agent and plays the mover's.
+    agent acts at a time. In ``parallel_env()`` all act, and the action of ``agent_selection`` is played.
 
     ## Observation Space
     A float32 vector from the agent's seat: all that the agent may know, and nothing else, with cards as rank and suits
@@ -40,8 +41,8 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
     ``action_mask``. ``observe(agent)`` works for every agent at any time.
 
     ## Action Mask
-    int8, 1 = legal; all 0 for agents that are not to move. ``mask_in`` selects where it is: in the observation
-    (default) or in ``infos[agent]["action_mask"]``.
+    int8, 1 = legal; all 1 for agents that wait, all 0 after the end. ``mask_in`` selects where it is: in the
+    observation or in ``infos[agent]["action_mask"]``.
 
     ## Rewards
     Every step rewards all agents; ``last()`` returns the sum since the agent's previous turn. ``"outcome"`` (default):
@@ -122,6 +123,7 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._deals = DealSequence()
+        self._waiting = np.ones(self.codec.num_actions, np.int8)
         # PettingZoo's deprecated dictionaries, which some libraries still read.
         self.observation_spaces: dict[str, spaces.Space[Any]] = {}
         self.action_spaces: dict[str, spaces.Space[Any]] = {}
@@ -274,7 +276,7 @@ class CardGameAEC(OneGame[SomeGame], AECEnv[str, Any, Any]):  # type: ignore[mis
         return state
 
     def _mask(self, game: SomeGame, seat: int) -> Mask:
-        return self.codec.mask(game) if seat == game.mover else np.zeros(self.codec.num_actions, np.int8)
+        return self.codec.mask(game) if seat == game.mover or game.over else self._waiting.copy()
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of everything that changes, for `set_state`."""
@@ -342,13 +344,6 @@ def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> Car
     return CardGameAEC(f"{game}_v0", make_rules(game, rules, **options), **own)
 
 
-PARALLEL: dict[str, Any] = {"mask_in": "info", "illegal": "next"}
-"""Defaults of `Parallel`, for libraries that know no mask."""
-
-PARALLEL_OPTIONS = options_of(CardGameAEC, without=("name", "rules"), **PARALLEL)
-"""Keyword parameters of `CardGameAEC` with these defaults."""
-
-
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
     """PettingZoo's check of the order of calls. It accepts `set_state` in place of the first reset."""
 
@@ -368,9 +363,15 @@ class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes 
 class Parallel(turn_based_aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
     """A game in PettingZoo's parallel form.
 
-    Every agent acts at every step, and the mover's action is played. ``infos[agent]["active_agent"]`` names the next
-    mover, from the first step on.
+    Every agent acts at every step, and the mover's action is played. ``infos[agent]["active_agent"]`` names the mover,
+    too, but not after `reset`: TorchRL reads numbers alone in its infos.
     """
+
+    @property
+    def agent_selection(self) -> str:
+        """The mover."""
+        mover: str = self.aec_env.agent_selection
+        return mover
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Play the mover's action.
@@ -378,12 +379,15 @@ class Parallel(turn_based_aec_to_parallel_wrapper):  # type: ignore[misc]  # Pet
         Returns observations, rewards, terminations, truncations and infos by agent, empty after the end of the game.
 
         Raises:
-            ValueError: without an action of the mover.
+            ValueError: without an action of the mover; nothing has changed then.
             IllegalAction: if the action is illegal; nothing has changed then.
+            ResetNeeded: before the first reset.
         """
+        _ = self.unwrapped.game
         if not self.agents:  # PettingZoo 1.27 returns four dictionaries then
             return {}, {}, {}, {}, {}
-        if (mover := self.aec_env.agent_selection) not in actions:
-            raise ValueError(f"actions must hold one for the mover, {mover}, got some for {[*actions]}")
+        mover = self.agent_selection
+        if not isinstance(actions, Mapping) or mover not in actions:
+            raise ValueError(f"actions must be a dictionary with one of the mover, {mover}, got {actions!r:.100}")
         shown: tuple[dict[str, Any], ...] = super().step(actions)
         return shown

@@ -330,7 +330,9 @@ from torchrl.envs.utils import check_env_specs
 
 from quincunx_env import quincunx_v0
 
-check_env_specs(PettingZooWrapper(quincunx_v0.env(), use_mask=True))
+for env in (PettingZooWrapper(quincunx_v0.env(), use_mask=True), PettingZooWrapper(quincunx_v0.parallel_env())):
+    check_env_specs(env)
+    assert env.rollout(100)["next", "done"].any()
 """
 
 TIANSHOU_PLAYERS = """
@@ -425,7 +427,7 @@ from stable_baselines3 import PPO
 
 from quincunx_env import quincunx_v0
 
-env = supersuit.pettingzoo_env_to_vec_env_v1(quincunx_v0.parallel_env())
+env = supersuit.pettingzoo_env_to_vec_env_v1(quincunx_v0.parallel_env(mask_in="info", illegal="next"))
 env = supersuit.concat_vec_envs_v1(env, 4, num_cpus=1, base_class="stable_baselines3")
 assert PPO("MlpPolicy", env, n_steps=64).learn(512).num_timesteps >= 512
 """

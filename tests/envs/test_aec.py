@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from pettingzoo.test.render_test import render_test
 from pettingzoo.utils.wrappers import BaseWrapper, TerminateIllegalWrapper
 
-from quincunx_env import quincunx_v0, spiral_v0
+from quincunx_env import IllegalAction, quincunx_v0, spiral_v0
 from quincunx_env.registry import make_observer
 from tests.envs.agents import (
     EVERY_GAME_OPTIONS,
@@ -185,44 +186,55 @@ def test_the_docstring_of_an_environments_module_begins_with_the_rules(module: A
 # --- All agents at once ----------------------------------------------------------------------------------------------
 
 
-def parallel_options(options: Options) -> Options:
-    """The options that make the parallel environment alike."""
-    return {"mask_in": "obs", "illegal": "raise"} | options
-
-
 @each(EVERY_GAME_OPTIONS)
 def test_pettingzoo_finds_nothing_in_parallel_environments(options: Options) -> None:
     """`parallel_api_test` samples by masks in observations, `parallel_seed_test` by none."""
-    masked = {"mask_in": "obs", "illegal": "next"}
+    lenient = options | {"illegal": "next"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for more in ({}, masked):
-            kept = {name: value for name, value in options.items() if name not in masked}
-            parallel_api_test(new(kept | more, "parallel_env"))
-            parallel_seed_test(lambda options=kept | more: new(options, "parallel_env"))
+        parallel_api_test(new(lenient if options.get("mask_in") == "info" else options, "parallel_env"))
+        parallel_seed_test(lambda: new(lenient, "parallel_env"))
+
+
+@pytest.mark.parametrize("module", [quincunx_v0, spiral_v0])
+def test_parallel_environments_have_the_same_defaults(module: Any) -> None:
+    """The mask is in the observation and an illegal action raises: who forgets the mask learns so at once."""
+    env = module.parallel_env()
+    assert env.metadata["is_parallelizable"] is False, "`aec_to_parallel` would ask the agents in a fixed order"
+    assert inspect.signature(module.parallel_env).parameters == inspect.signature(module.env).parameters
+    observations, _ = env.reset(seed=SEED)
+    illegal = int(observations[env.agent_selection]["action_mask"].argmin())
+    with pytest.raises(IllegalAction, match=r"observation\['action_mask'\]"):
+        env.step(dict.fromkeys(env.agents, illegal))
 
 
 @pytest.mark.parametrize("game", ["quincunx", "spiral"])
 def test_parallel_environments_play_without_masks(game: str) -> None:
-    """By default: whatever the agents do, the mover's action or the next legal one is played, and others' are not."""
-    env: Any = new({"game": game}, "parallel_env")
-    assert env.metadata["is_parallelizable"] is False, "`aec_to_parallel` would ask the agents in a fixed order"
-    _, infos = env.reset(seed=SEED)
-    [mover] = [agent for agent in env.agents if infos[agent]["action_mask"].any()]
-    assert env.unwrapped.codec.mask_in_obs is False
-    with pytest.raises(ValueError, match=f"^actions must hold one for the mover, {mover}, got some for .'player_1'.$"):
-        env.step({"player_1": 0})
+    """If asked to: the mover's action or the next legal one is played, and the others' are not."""
+    env: Any = new({"game": game, "mask_in": "info", "illegal": "next"}, "parallel_env")
+    env.reset(seed=SEED)
     rewards: dict[str, float] = {}
     while env.agents:
         _, rewards, *_ = env.step(dict.fromkeys(env.agents, 0))
     assert sorted(rewards.values()) in ([-1.0, 1.0], [0.0, 0.0]), "the outcome"
 
 
+@pytest.mark.parametrize("actions", [{"player_1": 0}, 3, None, "player_0", ["player_0"]], ids=repr)
+def test_parallel_environments_need_a_game_and_an_action_of_the_mover(actions: Any) -> None:
+    env = new({}, "parallel_env")
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) first$"):
+        env.step(actions)
+    env.reset()
+    with pytest.raises(ValueError, match=r"^actions must be .* one of the mover, player_0") as error:
+        env.step(actions)
+    assert str(error.value).endswith(f", got {actions!r}")
+
+
 @each(EVERY_GAME_OPTIONS)
 def test_parallel_users_get_every_step(options: Options) -> None:
     """All agents' observations and rewards after each action, the last one included; then nothing."""
     env = make(options)
-    parallel = new(parallel_options(options), "parallel_env")
+    parallel = new(options, "parallel_env")
     for seed in (SEED, None):
         if seed is None:
             env.reset()
@@ -232,6 +244,7 @@ def test_parallel_users_get_every_step(options: Options) -> None:
         rng, ended = random.Random(SEED), False
         while parallel.agents:
             mover, action = env.agent_selection, number(env, random_action(env.game, rng))
+            assert parallel.agent_selection == mover
             env.step(action)
             actions = {agent: action if agent == mover else None for agent in parallel.agents}
             observations, rewards, terminations, truncations, infos = parallel.step(actions)

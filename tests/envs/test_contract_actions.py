@@ -83,7 +83,7 @@ def test_masks_hold_the_legal_actions(case: Case) -> None:
 
 @every_environment(lambda case: issubclass(case[0], Agents))
 def test_masks_of_agents_hold_the_legal_actions_of_the_mover(case: Case) -> None:
-    """int8, where ``mask_in`` has them and nowhere else; all 0 for the other agents, and for all after the end."""
+    """int8, where ``mask_in`` has them and nowhere else; all 1 for the other agents, and all 0 after the end."""
     driver, rng = drive(case).started(), np.random.default_rng(0)
     mask_in = case[2].get("mask_in", "obs")
     for _ in range(60):
@@ -97,7 +97,7 @@ def test_masks_of_agents_hold_the_legal_actions_of_the_mover(case: Case) -> None
             found = [seen["action_mask"]] if isinstance(seen, dict) else []
             found += [info["action_mask"]] if "action_mask" in info else []
             for mask in found:
-                same(mask, expected if seat == game.mover else np.zeros_like(expected))
+                same(mask, expected if seat == game.mover or game.over else np.ones_like(expected))
             assert game.over or set(info) <= {"action_mask"}
         driver.advance(rng)
 
