@@ -37,9 +37,6 @@ COMMANDS = {
 
 POLICY = 'A policy is an agent, "module:attribute" or a file.'
 
-RARE = {"verify"}
-"""Subcommands that the overview leaves out without ``--all``."""
-
 HELP = """\
 usage: quincunx [-h] [--version] [--all] [command] ...
 
@@ -48,7 +45,7 @@ Without a command: environments, agents, extras and commands.
 options:
   -h, --help  show this help message and exit
   --version   show program's version number and exit
-  --all       show all extras and commands, too
+  --all       show all extras, too
 """
 
 
@@ -60,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         match sys.argv[1:] if arguments is None else [*arguments]:
             case []:
-                print(installation(), "", *_commands(), POLICY, "More commands and extras: quincunx --all", sep="\n")
+                print(installation(), "", *_commands(), POLICY, "All extras: quincunx --all", sep="\n")
             case ["--all"]:
                 print(installation(everything=True), "", *_commands(everything=True), POLICY, sep="\n")
             case ["-h" | "--help", *_]:
@@ -91,11 +88,10 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 
 def _commands(everything: bool = False) -> Iterator[str]:
-    """Yield a heading and a line for each subcommand, for rare ones only with ``everything``."""
+    """Yield a heading and a line for each subcommand; with ``everything`` also how to read the public interface."""
     yield "Commands: quincunx COMMAND; quincunx COMMAND --help lists the options"
     width = max(map(len, COMMANDS))
     for name, command in COMMANDS.items():
-        if everything or name not in RARE:
-            yield f"  {name:<{width}}  {command.summary}"
+        yield f"  {name:<{width}}  {command.summary}"
     if everything:
         yield """The public interface: python -c "help('quincunx_env')\""""

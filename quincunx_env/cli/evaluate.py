@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import tyro
 from tqdm.auto import tqdm
@@ -46,6 +46,7 @@ from quincunx_env.cli.options import (
     Trust,
     Workers,
     cores,
+    refused_options,
 )
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.deal import Domain
@@ -64,6 +65,7 @@ from quincunx_env.utils.processes import worker_processes
 class _Options:
     """Policies, rules and deals of evaluations, comparisons and tournaments."""
 
+    HIDDEN: ClassVar = dict.fromkeys(refused_options(solitaire_of().make_rules), "use compare for several players")
     policies: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="POLICY [POLICY ...]")]
     """policies to evaluate"""
     rules: DefaultRules = field(default_factory=lambda: solitaire_of().rules)
@@ -108,6 +110,9 @@ class _Options:
 class _MultiplayerOptions(GameOptions, _Options):
     """Options of games for several players."""
 
+    HIDDEN: ClassVar = dict.fromkeys(
+        refused_options(GAMES[DEFAULT_GAME].multiplayer_rules), "use evaluate for the solitaire"
+    )
     rules: DefaultRules = field(default_factory=GAMES[DEFAULT_GAME].multiplayer_rules)
 
 

@@ -1,14 +1,14 @@
 """Options that commands of several modules have."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from quincunx_env.core.rules import BaseRules, changed_options
+from quincunx_env.core.rules import BaseRules, accepts, changed_options
 from quincunx_env.policies.files import ModelOptions
 from quincunx_env.registry import DEFAULT_GAME, GAMES, spec_of
 
@@ -61,6 +61,15 @@ else:
     OtherRules = make_dataclass(
         "OtherRules",
         [(name, GAMES[name].Rules, field(default_factory=GAMES[name].Rules)) for name in OTHER_GAMES],
+    )
+
+
+def refused_options(make_rules: Callable[..., BaseRules]) -> tuple[str, ...]:
+    """Return the names of the default game's options of which ``make_rules`` takes the default alone."""
+    default, options = make_rules(), GAMES[DEFAULT_GAME].Rules.options
+    others = {each.name: [value for value in each.meanings if value != getattr(default, each.name)] for each in options}
+    return tuple(
+        name for name, values in others.items() if not any(accepts(make_rules, **{name: value}) for value in values)
     )
 
 

@@ -3,7 +3,7 @@
 The parts of every score are shown.
 
     quincunx replay runs/play/20260101-120000.txt
-    quincunx replay mine.games --game 0 1 --html replay.html
+    quincunx replay mine.npz --game 0 1 --html replay.html
 """
 
 from collections.abc import Sequence

@@ -77,7 +77,7 @@ def test_the_overview_without_arguments_is_what_a_user_needs(
     for extra in extras:
         state = "installed" if library == "numpy" else f'missing: pip install "quincunx_env[{extra}]"'
         assert bool(re.search(rf"^  {extra} .*: {re.escape(state)}$", text, re.MULTILINE)) == (extra != "dev")
-    assert {"play", "evaluate", "compare"} <= {*re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)}
+    assert command.COMMANDS.keys() <= {*re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)}
 
 
 def test_agents_of_other_packages_are_listed_without_being_imported(
@@ -150,7 +150,7 @@ for arguments in (["--help"], ["--version"], ["--all"], []):
 main(["evaluate", "greedy"])
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.stdout.endswith("More commands and extras: quincunx --all\n"), run.stderr
+    assert run.stdout.endswith("All extras: quincunx --all\n"), run.stderr
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)
     assert run.stderr.endswith('pip install "quincunx_env[arena]"\n')
 
@@ -166,6 +166,23 @@ def test_commands_without_their_libraries_say_how_to_get_them(
     extra = "play" if name in ("play", "replay") else "arena"
     error = f'quincunx {name} needs tyro: pip install "quincunx_env[{extra}]"'
     assert quincunx.error([name, "--help"]) == error
+
+
+@pytest.mark.parametrize("name", sorted(command.COMMANDS))
+def test_the_help_is_plain_text(name: str, quincunx: Command) -> None:
+    """It has no markup and no default that says nothing."""
+    pytest.importorskip("tyro")
+    status, text, error = quincunx.end([name, "--help"])
+    assert (status, error) == (0, "")
+    assert not re.findall(r"``|None|\(default: (?:'')?\)|\.games\b", text)
+
+
+def test_the_help_has_no_option_that_is_always_refused(quincunx: Command) -> None:
+    pytest.importorskip("tyro")
+    options = {name: {*re.findall(r"--([a-z-]+)", quincunx.end([name, "--help"])[1])} for name in command.COMMANDS}
+    assert not options["evaluate"] & {"num-players", "start", "match", "simpleton"}
+    assert options["compare"] >= {"num-players", "start", "match", "simpleton"}
+    assert "edge-contact" in options["evaluate"] - options["compare"] - options["tournament"]
 
 
 def test_the_tasks_of_the_benchmark_are_listed(quincunx: Command) -> None:

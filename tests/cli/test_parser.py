@@ -32,7 +32,8 @@ class Arguments:
     """Options."""
 
     number: int = 1
-    """a number"""
+    """a ``number``,
+    at least 1"""
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -40,6 +41,7 @@ class Arguments:
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """The end of a line in a docstring is none in the help."""
     pytest.importorskip("tyro")
     assert parse(Arguments, "python -m program", None, ["--number", "3"]).number == 3
     for args, status in ((["--number", "0"], 2), (["--help"], 0)):
@@ -49,3 +51,4 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, error = capsys.readouterr()
     assert error == "error: --number must be at least 1, got 0\n"
     assert "usage: python -m program [-h]" in out
+    assert "--number INT  a number, at least 1 (default: 1)" in out
