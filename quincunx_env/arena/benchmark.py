@@ -25,7 +25,7 @@ from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.luck import luck_of
 from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
-from quincunx_env.arena.runner import Lineup, Run, measure_lineups
+from quincunx_env.arena.runner import Lineup, Run, measure_lineups, with_run
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -160,6 +160,7 @@ class TaskResult:
         return Estimate(*((each - zero) / (one - zero) for each in self.score))
 
 
+@with_run
 def evaluate_on_task(
     task: Task | str,
     policy: Agent | str,

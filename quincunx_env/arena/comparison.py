@@ -18,7 +18,7 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.runner import Run, conversations_of, refuse_forfeits
+from quincunx_env.arena.runner import Run, conversations_of, refuse_forfeits, with_run
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.policy import Agent
@@ -178,6 +178,7 @@ class Comparison:
         return f"{table}\n\n{counts_table(self.answers)}" if self.answers else table
 
 
+@with_run
 def compare(
     policies: Mapping[str, Agent | str] | Sequence[Agent | str],
     deals: Deals | int = Deals(),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from quincunx_env.arena.endings import points_lost
 from quincunx_env.arena.luck import Luck, luck_of
 from quincunx_env.arena.matches import Deals, MatchResults
-from quincunx_env.arena.runner import Lineup, Run, measure_lineups
+from quincunx_env.arena.runner import Lineup, Run, measure_lineups, with_run
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
@@ -133,6 +133,10 @@ class Evaluation:
         return f"Evaluation: {in_words(self.values)}, {100 * self.lost.mean():.1f} % lost, {len(self.scores):,} deals"
 
     def _repr_markdown_(self) -> str:
+        return self.table()
+
+    def table(self) -> str:
+        """Return a Markdown table with one row, see `table`."""
         return table({"": self})
 
     def figures(self) -> dict[str, Any]:
@@ -161,6 +165,7 @@ class Evaluation:
         return found
 
 
+@with_run
 def evaluate(
     policy: Agent | str,
     deals: Deals | int = Deals(),
@@ -192,6 +197,7 @@ def evaluate(
     return evaluation
 
 
+@with_run
 def evaluate_all(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
     deals: Deals | int = Deals(),

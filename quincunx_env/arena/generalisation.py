@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quincunx_env.arena.benchmark import Split, Task, TaskResult, evaluate_on_task, task_of
-from quincunx_env.arena.runner import Run, counting_stored_games
+from quincunx_env.arena.runner import Run, counting_stored_games, with_run
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import display_name
@@ -91,6 +91,7 @@ class GeneralisationResult:
         return Estimate(*(sum(ends) / len(found) for ends in zip(*found, strict=True)))
 
 
+@with_run
 def evaluate_generalisation(
     task: str | GeneralisationTask,
     policy: Agent | str,

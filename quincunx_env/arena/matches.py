@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.deal import Domain
+from quincunx_env.core.deal import Domain, check_domain
+from quincunx_env.core.integers import with_checked_names
 from quincunx_env.core.policy import Agent, choose, naming, policy_for, policy_generator
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import PolicyFileError, display_name
@@ -36,12 +37,13 @@ class MatchResults(NamedTuple):
     """uint16 [sum of ``lengths``]: the actions of all games, game after game, with the games of a deal together."""
 
 
+@with_checked_names
 @dataclass(frozen=True)
 class Deals:
     """Numbered deals of a domain, ``first`` to ``first + count - 1``.
 
     Raises:
-        ValueError: if there are too few deals for an interval, or for negative or fractional numbers.
+        ValueError: if there are too few deals for an interval, for a wrong number, or for an unknown domain.
     """
 
     count: int = 1000
@@ -54,6 +56,7 @@ class Deals:
     def __post_init__(self) -> None:
         object.__setattr__(self, "first", _at_least(0, "first", self.first))
         object.__setattr__(self, "count", _at_least(2, "deals", self.count))
+        check_domain(self.domain)
         if self.first + self.count > 2**63:
             raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
 

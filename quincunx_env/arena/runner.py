@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import quote
 
 from quincunx_env.arena.games import Games, LineupGames, require_writable_file, write_games
@@ -24,12 +26,15 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
+from quincunx_env.core.integers import check_names, with_checked_names
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import ChatPolicy, PolicyFile, identity, resolve
 from quincunx_env.policies.conversations import Conversations, Counts
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.processes import worker_processes
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 Progress = Callable[[Iterable[Any]], Iterable[Any]]
 """Wraps an iteration, as ``tqdm`` does."""
@@ -43,6 +48,7 @@ MAX_PENDING_TASKS = 10_000
 """Chunks submitted to a cluster at once: more than it has cores, and a number that Ray handles with ease. Not tuned."""
 
 
+@with_checked_names
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """How games are played: seeds, files and processes.
@@ -92,6 +98,31 @@ class Run:
         for name in (option.name for option in fields(self) if option.name not in names):
             if getattr(self, name) != getattr(Run, name):
                 raise ValueError(f"{function} takes no {name}: leave it out, got Run({name}={getattr(self, name)!r})")
+
+
+def with_run(function: AnyFunction) -> AnyFunction:
+    """Let a function with the argument ``run`` refuse what is no `Run`, and unknown keywords; a decorator.
+
+    The error of a keyword of `Run`, or of `Deals` if the function takes them, says where it belongs.
+    """
+    parameters = signature(function).parameters
+    elsewhere = [("run", Run), *([("deals", Deals)] if isinstance(parameters["deals"].default, Deals) else [])]
+    places = {each.name: (name, kind) for name, kind in elsewhere for each in fields(kind)}
+
+    @wraps(function)
+    def checked(*args: Any, run: Run = Run(), **kwargs: Any) -> Any:
+        for option in kwargs.keys() & places.keys() - parameters.keys():
+            name, kind = places[option]
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {option!r}: "
+                f"give {name}={kind.__name__}({option}=...)"
+            )
+        check_names(function.__name__, kwargs, [*parameters])
+        if not isinstance(run, Run):
+            raise ValueError(f"run must be a Run, such as Run(seed=1), got {run!r:.100}")
+        return function(*args, run=run, **kwargs)
+
+    return cast(AnyFunction, checked)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from quincunx_env.arena.evaluation import SOLITAIRE
 from quincunx_env.arena.matches import Deals, play_matches
-from quincunx_env.arena.runner import Run
+from quincunx_env.arena.runner import Run, with_run
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
@@ -35,6 +35,7 @@ class Metered:
         return choose
 
 
+@with_run
 def seconds_per_action(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
     deals: Deals | int = Deals(20, "validation"),

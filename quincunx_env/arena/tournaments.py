@@ -12,7 +12,7 @@ import numpy as np
 
 from quincunx_env.arena.comparison import RULES, Comparison
 from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
-from quincunx_env.arena.runner import Lineup, Run, measure_lineups
+from quincunx_env.arena.runner import Lineup, Run, measure_lineups, with_run
 from quincunx_env.arena.statistics import Estimate, exact_share
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
@@ -213,6 +213,7 @@ def bradley_terry(wins: Floats) -> Floats:
     return np.asarray(found - found.mean())
 
 
+@with_run
 def tournament(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
     deals: Deals | int = Deals(),

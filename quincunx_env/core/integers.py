@@ -1,10 +1,15 @@
 """Checks of integers (seats, cards, cells, actions, rows, seeds) and of options; values of NumPy's types."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from functools import wraps
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+AnyClass = TypeVar("AnyClass", bound=type[Any])
 
 
 def as_integer(value: Any) -> int:
@@ -47,6 +52,31 @@ def check_option(name: str, value: Any, *allowed: Any) -> None:
     # True and 1.0 are equal to 1, but no number of a seat.
     if not any(type(value) is type(each) and value == each for each in allowed):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def check_names(function: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Check the keywords of a call.
+
+    Raises:
+        TypeError: naming the first unknown one and those that exist. It begins as Python's own, because libraries read
+            these words.
+    """
+    if unknown := [name for name in given if name not in known]:
+        options = ", ".join(known)
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}; its options are {options}")
+
+
+def with_checked_names(cls: AnyClass) -> AnyClass:
+    """Let a dataclass refuse unknown keywords by `check_names`; a decorator."""
+    init, known = cls.__init__, [each.name for each in fields(cls) if each.init]
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        check_names(cls.__name__, kwargs, known)
+        init(self, *args, **kwargs)
+
+    cls.__init__ = checked
+    return cls
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:

@@ -13,7 +13,7 @@ from functools import WRAPPER_ASSIGNMENTS
 from inspect import Parameter
 from typing import Any, TypeVar, cast
 
-from quincunx_env.core.integers import as_plain
+from quincunx_env.core.integers import as_plain, check_names
 from quincunx_env.registry import GAMES
 
 Info = dict[str, Any]
@@ -39,8 +39,7 @@ def options_of(source: Callable[..., Any], *, without: Sequence[str] = (), **def
 def with_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFunction], AnyFunction]:
     """Return a decorator that replaces ``**kwargs`` in signatures by these parameters.
 
-    Values become plain Python (`as_plain`). A call with any other keyword raises a `TypeError` that begins as Python's
-    own, because libraries read these words, and lists the keywords that exist.
+    Values become plain Python (`as_plain`). Any other keyword is refused by `check_names`.
 
     Args:
         options: keyword-only parameters.
@@ -63,11 +62,7 @@ def with_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFun
                 game = given.arguments["game"]
                 exists = isinstance(game, str) and game in GAMES  # `make_rules` refuses other games
                 known = known + ([each.name for each in fields(GAMES[game].Rules)] if exists else [*kwargs])
-            if unknown := [name for name in kwargs if name not in known]:
-                name = function.__qualname__.removesuffix(".__init__")
-                raise TypeError(
-                    f"{name}() got an unexpected keyword argument {unknown[0]!r}; its options are {', '.join(known)}"
-                )
+            check_names(function.__qualname__.removesuffix(".__init__"), kwargs, known)
             return function(*args, **kwargs)
 
         for name in WRAPPER_ASSIGNMENTS:  # but not __wrapped__, in whose source Sphinx would look for the defaults

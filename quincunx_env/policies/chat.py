@@ -12,7 +12,7 @@ import numpy as np
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import IllegalAction, SomeGame
-from quincunx_env.core.integers import check_integer, check_option
+from quincunx_env.core.integers import check_integer, check_option, with_checked_names
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import PolicyError
 from quincunx_env.core.resample import resample
@@ -50,6 +50,7 @@ class Decision(NamedTuple):
     """Whether no answer was legal."""
 
 
+@with_checked_names
 @dataclass(frozen=True)
 class ChatPolicy:
     """A language model as an agent; a `quincunx_env.core.policy.PolicyFactory`.

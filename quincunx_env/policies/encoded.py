@@ -8,11 +8,13 @@ import numpy.typing as npt
 
 from quincunx_env.codec import Codec, Encoding
 from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.integers import with_checked_names
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, choose, policy_for
 from quincunx_env.core.rules import BaseRules
 
 
+@with_checked_names
 @dataclass(frozen=True)
 class EncodedPolicy(Encoding):
     """A policy with the observations that it reads; a `quincunx_env.core.policy.PolicyFactory`.

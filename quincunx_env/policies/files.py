@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.codec import Codec, Encoding
+from quincunx_env.core.integers import with_checked_names
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, choose, policy_for
 from quincunx_env.core.rules import BaseRules
@@ -94,6 +95,7 @@ class ModelOptions(Encoding):
     """algorithm of a model of stable-baselines3 without a JSON file beside it: MaskablePPO, PPO, A2C or DQN"""
 
 
+@with_checked_names
 @dataclass(frozen=True)
 class PolicyFile(ModelOptions):
     """The policy in a file.

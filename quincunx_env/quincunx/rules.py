@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from quincunx_env.core.integers import with_checked_names
 from quincunx_env.core.rules import BaseRules, Decision, check_options, described, option
 from quincunx_env.quincunx.cards import BASIC_DECK, CARDS, EXCUSE, MINI_DECK, PAWNS, RANKS
 from quincunx_env.quincunx.grid import Grid, grid
@@ -59,6 +60,7 @@ ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
 """Simpleton: least and greatest announcement, beyond the bounds of a play."""
 
 
+@with_checked_names
 @dataclass(frozen=True, repr=False)
 class Rules(BaseRules):
     """The options of a game of Quincunx.

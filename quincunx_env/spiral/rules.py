@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from quincunx_env.core.integers import with_checked_names
 from quincunx_env.core.rules import BaseRules, check_options, described, option
 from quincunx_env.spiral.cards import CARDS
 
@@ -45,6 +46,7 @@ LINE_LIMIT = 41
 """Upper bound of the points of a play in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
 
 
+@with_checked_names
 @dataclass(frozen=True, repr=False)
 class Rules(BaseRules):
     """The options of the spiral game.

@@ -64,6 +64,7 @@ def test_figures_of_an_evaluation() -> None:
     assert list(result.classes.values()) == pytest.approx([classes.count(number) / 6 for number in range(6)])
     assert result.to_json()["deals"] == 6
     assert "| agent | 6 |" in table({"agent": result})
+    assert result.table() == table({"": result})
 
 
 def test_lost_rounds_count_what_is_asked() -> None:

@@ -8,12 +8,16 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Deals, Run, compare, evaluate, seconds_per_action, tournament
+from quincunx_env import spiral
+from quincunx_env.arena import Deals, Run, compare, evaluate, evaluate_all, seconds_per_action, tournament
+from quincunx_env.arena.benchmark import evaluate_on_task
+from quincunx_env.arena.generalisation import evaluate_generalisation
 from quincunx_env.arena.matches import MatchConfig, play_matches, seatings
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import ChatPolicy, EncodedPolicy, PolicyFile
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
@@ -52,6 +56,43 @@ def dealt(rules: Rules, seat: int, first: int, deals: int) -> list[tuple[int, ..
 
 def test_published_results_are_of_the_first_thousand_deals_of_the_benchmark() -> None:
     assert Deals() == Deals(1000, "benchmark", 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "way_out"),
+    [
+        (evaluate, {"domain": "validation"}, "give deals=Deals(domain=...)"),
+        (evaluate_all, {"workers": 2}, "give run=Run(workers=...)"),
+        (compare, {"records": "games.npz"}, "give run=Run(records=...)"),
+        (tournament, {"name": 1}, "its options are policies, deals, rules, run"),
+        (evaluate_on_task, {"domain": 1}, "its options are task, policy, split, deals, name, adjusted, run"),
+        (evaluate_generalisation, {"seed": 1}, "give run=Run(seed=...)"),
+        (seconds_per_action, {"chunk": 1}, "give run=Run(chunk=...)"),
+        (Run, {"worker": 2}, "its options are seed, chunk, out, records, workers, ray, progress"),
+        (Deals, {"number": 2}, "its options are count, domain, first"),
+        (Rules, {"num_playrs": 2}, "its options are num_players, start, edge_contact, "),
+        (ChatPolicy, {"answer": 4}, "its options are chat, "),
+        (EncodedPolicy, {"action": "hand"}, "its options are "),
+        (PolicyFile, {"trusted": True}, "its options are "),
+        (spiral.Rules, {"fifteen": True}, "its options are scoring, fifteens, deals"),
+    ],
+)
+def test_unknown_options_are_refused(call: Any, options: dict[str, Any], way_out: str) -> None:
+    """The error has the way out."""
+    [name] = options
+    with pytest.raises(TypeError) as error:
+        call(**options)
+    assert str(error.value).startswith(f"{call.__name__}() got an unexpected keyword argument {name!r}")
+    assert way_out in str(error.value)
+
+
+def test_wrong_runs_and_domains_are_refused() -> None:
+    calls: list[Any] = [evaluate, evaluate_all, compare, tournament, seconds_per_action]
+    for play in calls:
+        with pytest.raises(ValueError, match=r"^run must be a Run, such as Run\(seed=1\), got 3$"):
+            play(["greedy", "uniform"], run=3)
+    with pytest.raises(ValueError, match=r"^domain must be one of play, benchmark, validation, got 'sealed'$"):
+        Deals(10, "sealed")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("shared", [Deals(), Run()])
