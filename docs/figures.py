@@ -46,11 +46,6 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-def _cells(estimate: Estimate, spec: str = ".1f") -> tuple[str, str]:
-    """Return a value and its interval."""
-    return estimate.cells(f"z{spec}")
-
-
 def _mean(rows: Iterable[Mapping[str, str]], column: str) -> float:
     return float(np.mean([float(row[column]) for row in rows]))
 
@@ -95,9 +90,9 @@ def benchmark_baselines() -> str:
 
     def score(result: TaskResult) -> tuple[str, str]:
         if not result.task.opponent:
-            return _cells(result.score)
+            return result.score.cells(".1f")
         value, low, high = result.score
-        return percent(value), f"{100 * low:z.1f} to {percent(high)}"
+        return percent(value), f"{100 * low:z.1f} to {100 * high:.1f} %"
 
     order = [*TASKS]
     results = sorted(baselines().values(), key=lambda each: (order.index(each.task.name), each.normalised.value))
@@ -108,8 +103,8 @@ def benchmark_baselines() -> str:
             f"{each.deals.count:,}",
             *score(each),
             "" if each.lost is None else percent(each.lost),
-            "" if each.margin is None else f"{each.margin:+.1f}",
-            f"{each.normalised.value:.2f}",
+            "" if each.margin is None else f"{each.margin:+z.1f}",
+            f"{each.normalised.value:z.2f}",
         )
         for each in results
     )
@@ -142,14 +137,14 @@ def without_luck() -> str:
             mean, adjusted = Estimate(found["mean"], *found["ci95"]), Estimate(**found["adjusted_mean"])
             lost = Estimate(**found["points_lost"][0])
             gain = ((mean.high - mean.low) / (adjusted.high - adjusted.low)) ** 2
-            figures = ["{} ({})".format(*_cells(each)) for each in (mean, adjusted)]
-            rows.append((f"`{name}`", str(found["deals"]), *figures, f"{gain:.1f}", *_cells(lost, ".2f")))
+            figures = ["{} ({})".format(*each.cells(".1f")) for each in (mean, adjusted)]
+            rows.append((f"`{name}`", str(found["deals"]), *figures, f"{gain:.1f}", *lost.cells(".2f")))
     header = ("name", "deals", "mean", "adjusted mean", "worth", "points lost at the end", "95 % interval")
     return markdown_table(header, rows)
 
 
 def _score(result: TaskResult) -> str:
-    return percent(result.score.value) if result.task.opponent else f"{result.score.value:.1f}"
+    return percent(result.score.value) if result.task.opponent else f"{result.score.value:z.1f}"
 
 
 def learners() -> str:

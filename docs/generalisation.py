@@ -58,7 +58,7 @@ def table() -> str:
         cells, counts = list[str](), list[str]()
         for task in TASKS:
             runs = results().get((task, method), ())
-            for name, spec in (("score", "z.2f"), ("gap", "+z.2f")):
+            for name, spec in (("score", ".2f"), ("gap", "+.2f")):
                 cells.append(
                     "{} ({})".format(*_over_runs([getattr(run, name) for run in runs]).cells(spec)) if runs else ""
                 )

@@ -252,7 +252,7 @@ def _row(result: TaskResult) -> list[str]:
     figures = (*result.score, result.lost, result.margin, *(result.adjusted or (None,) * 3))
     return [
         *(VERSION, result.task.name, result.policy, deals.domain, str(deals.first), str(deals.count)),
-        *("" if figure is None else f"{figure:.5f}" for figure in figures),
+        *("" if figure is None else f"{figure:z.5f}" for figure in figures),
     ]
 
 

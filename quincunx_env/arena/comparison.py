@@ -171,7 +171,7 @@ class Comparison:
         rows = []
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number).cells("+.1f"), self.win_rate(number).cells(".1%")
-            points, even = f"{self.points[:, number].mean():.1f}", f"{self.even[number]:.1%}"
+            points, even = f"{self.points[:, number].mean():z.1f}", f"{self.even[number]:.1%}"
             rows.append((marked(name, self.answers), points, *margin, *wins, even, self.deals, self.games))
         header = ("policy", "points", "margin", "95 % interval", "wins", "95 % interval", "even", "deals", "games")
         table = markdown_table(header, rows)

@@ -12,7 +12,7 @@ from quincunx_env.arena.endings import points_lost
 from quincunx_env.arena.luck import Luck, luck_of
 from quincunx_env.arena.matches import Deals, MatchResults
 from quincunx_env.arena.runner import Lineup, Run, measure_lineups, with_run
-from quincunx_env.arena.statistics import Estimate, in_words
+from quincunx_env.arena.statistics import Estimate, in_words, written
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -130,7 +130,8 @@ class Evaluation:
         return dict(zip(self.solitaire.ratings, shares.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        return f"Evaluation: {in_words(self.values)}, {100 * self.lost.mean():.1f} % lost, {len(self.scores):,} deals"
+        lost = written(self.lost.mean(), ".1%").replace("%", " %")
+        return f"Evaluation: {in_words(self.values)}, {lost} lost, {len(self.scores):,} deals"
 
     def _repr_markdown_(self) -> str:
         return self.table()
@@ -260,7 +261,7 @@ def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation
     for name, evaluation in pairs:
         means = Estimate.of_mean(evaluation.values), *([evaluation.adjusted_mean] if adjusted else ())
         cells = (cell for mean in means for cell in mean.cells(".1f"))
-        shares = (f"{evaluation.classes[rating]:.1%}" for rating in ends)
+        shares = (written(evaluation.classes[rating], ".1%") for rating in ends)
         rows.append((marked(name, counts), str(len(evaluation.scores)), *cells, *shares))
     header = ("agent", "deals", "mean", _INTERVAL, *(("adjusted mean", _INTERVAL) if adjusted else ()), *ends)
     tables = [markdown_table(header, rows)]
@@ -317,7 +318,8 @@ def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) 
     labels = dict[Any, str]()  # given to the legend, which otherwise leaves out names that begin with an underscore
     for name, evaluation in evaluations.items():
         shares = np.histogram(scores[name], bins)[0] / len(evaluation.scores)
-        labels[axes.stairs(shares, bins)] = f"{name}: mean {evaluation.mean:.1f}, {evaluation.lost.mean():.1%} lost"
+        lost = written(evaluation.lost.mean(), ".1%")
+        labels[axes.stairs(shares, bins)] = f"{name}: mean {evaluation.mean:z.1f}, {lost} lost"
     axes.legend([*labels], [*labels.values()], frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     if path is not None:

@@ -62,7 +62,7 @@ class Estimate(NamedTuple):
 
     def cells(self, style: str) -> tuple[str, str]:
         """Format the value and the interval as two cells of a table. No interval is ``-``."""
-        value, low, high = (f"{each:{style}}" for each in self)
+        value, low, high = (written(self.value, style), *(f"{end:{style.replace('.', 'z.')}}" for end in self[1:]))
         if math.isinf(self.low):
             return value, "-" if math.isinf(self.high) else f"at most {high}"
         return value, f"at least {low}" if math.isinf(self.high) else f"{low} to {high}"
@@ -70,6 +70,21 @@ class Estimate(NamedTuple):
     def to_json(self) -> dict[str, float | None]:
         """Return value and ends as JSON values; None for an infinite end."""
         return {name: each if math.isfinite(each) else None for name, each in self._asdict().items()}
+
+
+def written(value: float, style: str) -> str:
+    """Format a figure, never as -0. A share is written as 0 % or 100 % only if it is exactly that.
+
+    >>> written(-0.04, "+.1f"), written(0.9996, ".1%"), written(0.0004, ".1%"), written(1, ".1%")
+    ('+0.0', '>99.9%', '<0.1%', '100.0%')
+    """
+    shown = format(value, style.replace(".", "z."))
+    if not style.endswith("%") or not 0 < value < 1:
+        return shown
+    least = 10.0 ** -(int(style[-2]) + 2)
+    if shown == format(1, style):
+        return f">{1 - least:{style}}"
+    return f"<{least:{style}}" if shown == format(0, style) else shown
 
 
 def exact_share(n: int) -> float:
@@ -88,8 +103,8 @@ def in_words(values: npt.NDArray[Any], percent: bool = False) -> str:
     try:
         estimate = Estimate.of_share(values) if percent else Estimate.of_mean(values)
     except (ImportError, ValueError):  # without SciPy, or for a single value
-        return f"{values.mean() * (100 if percent else 1):.1f}"
-    mean, interval = Estimate(*(each * (100 if percent else 1) for each in estimate)).cells(".1f")
+        estimate = Estimate(float(values.mean()), -math.inf, math.inf)
+    mean, interval = (cell.replace("%", "") for cell in estimate.cells(".1%" if percent else ".1f"))
     return mean if interval == "-" else f"{mean} ({interval})"
 
 

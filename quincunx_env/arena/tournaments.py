@@ -13,7 +13,7 @@ import numpy as np
 from quincunx_env.arena.comparison import RULES, Comparison
 from quincunx_env.arena.matches import Deals, MatchResults, one_against_others
 from quincunx_env.arena.runner import Lineup, Run, measure_lineups, with_run
-from quincunx_env.arena.statistics import Estimate, exact_share
+from quincunx_env.arena.statistics import Estimate, exact_share, written
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -117,8 +117,8 @@ class Tournament:
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
         rows = []
         for n in order:
-            rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
-            rows.append((marked(self.names[n], self.answers), *ratings[n].cells("+z.0f"), *rates))
+            rates = ("-" if n == m else written(self.win_rates[n, m], ".1%") for m in order)
+            rows.append((marked(self.names[n], self.answers), *ratings[n].cells("+.0f"), *rates))
         against = (f"against {escaped(self.names[m])}" for m in order)
         table = markdown_table(("policy", "rating", "95 % interval", *against), rows)
         return f"{table}\n\n{counts_table(self.answers)}" if self.answers else table
@@ -149,7 +149,7 @@ class Tournament:
         right.set(yticks=places, yticklabels=names, title="wins of row against column")
         right.set_xticks(places, names, rotation=45, ha="right")
         for n, m in itertools.permutations(places, 2):
-            right.text(m, n, f"{rates[n, m]:.0%}", ha="center", va="center")
+            right.text(m, n, written(rates[n, m], ".0%"), ha="center", va="center")
         if path is not None:
             figure.savefig(path, dpi=150)
         return figure

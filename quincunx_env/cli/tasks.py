@@ -34,6 +34,7 @@ from quincunx_env.arena.generalisation import GeneralisationResult, evaluate_gen
 from quincunx_env.arena.luck import adjusts_unasked
 from quincunx_env.arena.matches import Deals
 from quincunx_env.arena.runner import Run, counting_stored_games
+from quincunx_env.arena.statistics import written
 from quincunx_env.cli.options import Adjusted, Chunk, Out, Seed, Trained, Trust, Workers, cores
 from quincunx_env.cli.program import resumed_by, run
 from quincunx_env.core.rules import BaseRules, changed_options
@@ -150,7 +151,7 @@ def _generalisation_table(results: Sequence[GeneralisationResult]) -> str:
     """Format results on one task of generalisation, also by rules."""
     task, interval = results[0].task, "95 % interval"
     rows = [
-        (escaped(each.policy), *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+z.3f"))
+        (escaped(each.policy), *each.score.cells(".3f"), *each.training.cells(".3f"), *each.gap.cells("+.3f"))
         for each in results
     ]
     found = markdown_table(("policy", "test", interval, "training", interval, "gap", interval), rows)
@@ -173,7 +174,7 @@ def _table(results: Sequence[TaskResult]) -> str:
     for each in results:
         scores = [each.score] if each.adjusted is None else [each.score, each.adjusted]
         score = [cell for figure in scores for cell in figure.cells(".1f" if solitaire else ".1%")]
-        other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
+        other = written(each.lost or 0.0, ".1%") if solitaire else f"{each.margin:+z.1f}"
         rows.append((marked(each.policy, counts), each.deals.count, *score, other, *each.normalised.cells(".3f")))
     interval = "95 % interval"
     adjusted = ("adjusted mean", interval) if results[0].adjusted is not None else ()

@@ -101,7 +101,7 @@ def comparison(rules: BaseRules, points: int | None, level: str = "", reached: i
     """
     sentences, stored = [], scores_of(rules)
     if stored:
-        parts = [f"{level_of(rules, POLICY)} averages {stored.mean:.0f} points"]
+        parts = [f"{level_of(rules, POLICY)} averages {stored.mean:z.0f} points"]
         if points is not None:
             share = stored.percent_below(points)
             fewer = (

@@ -66,7 +66,7 @@ def expected(game: SomeGame, agent: Agent | str | None, *also: int) -> dict[int,
 def result_in_words(game: SomeGame, result: float) -> str:
     """Describe an expected result: a score, or a lead."""
     if game.rules.num_players == 1:
-        return f"ends near {result:.0f}"
+        return f"ends near {result:z.0f}"
     return f"ends {abs(result):.0f} {'behind' if result < 0 else 'ahead'}"
 
 

@@ -206,7 +206,7 @@ def _thoughts(game: SomeGame, table: npt.NDArray[np.float64], actions: Sequence[
     known = {action: value for action, value in plays.items() if np.isfinite(value)}
     best = sorted(known, key=lambda action: -known[action])[:_BEST]
     texts = {
-        action: f"{print_action(game, action)} {known[action]:.1f}" for action in (*best, *actions) if action in known
+        action: f"{print_action(game, action)} {known[action]:z.1f}" for action in (*best, *actions) if action in known
     }
     following = "".join(f"; the next play {texts[action]}" for action in actions if action in texts)
     return f"Best values: {', '.join(texts[action] for action in best)}{following}" if best else ""

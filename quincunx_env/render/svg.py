@@ -467,7 +467,7 @@ class _Drawing:
         part = share * (len(HEAT) - 1) - step
         mixed = [round((1 - part) * one + part * other) for one, other in zip(HEAT[step], HEAT[step + 1], strict=True)]
         self._rect(rect, f"#{bytes(mixed).hex()}", 8)
-        words = f"{value:.0f}" if abs(value) >= 100 or value == round(value) else f"{value:.1f}"
+        words = f"{value:z.0f}" if abs(value) >= 100 or value == round(value) else f"{value:z.1f}"
         x, y = rect.centre
         ink = INK if share > 0.5 else "#f4f6f4"
         card = (self.cards or {}).get(cell)

@@ -1,6 +1,7 @@
 """Estimates and their intervals, against SciPy and by hand."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -56,6 +57,21 @@ def test_results_of_deals_that_agree() -> None:
     json.dumps(held.to_json(), allow_nan=False)
     even = tournament({"one": "greedy", "other": "greedy"}, 2)
     assert "-0 " not in even.table() + str(even)
+
+
+def test_no_figure_is_minus_zero_or_a_rounded_share() -> None:
+    """In tables and reprs. With a loss in 2,500 games a share of wins is not 100.0 %."""
+    scores = np.append(np.zeros(2_499, np.int64), -90)
+    config = MatchConfig(Rules(2), Deals(2_500))
+    held = Comparison(("a", "b"), np.array([[0, 1]]), scores[:, None, None] * [1, -1], config)
+    won = Comparison(("a", "b"), np.array([[0, 1]]), np.where(scores[:, None, None] == 0, [1, 0], [0, 1]), config)
+    results = (
+        *(Evaluation(scores, lost) for lost in (scores > 0, scores == 0, scores < 0)),
+        *(held, won, Tournament(("a", "b"), {("a", "b"): won})),
+    )
+    text = "\n".join([*map(repr, results), *(result.table() for result in results)])  # type: ignore[attr-defined]
+    assert not re.findall(r"-0(?:\.0*)?(?![\d.])|[|,a] 100\.0", text)
+    assert (text.count(">99.9"), text.count("<0.1")) == (5, 5)
 
 
 def test_intervals_of_win_rates_are_cut_at_their_bounds() -> None:

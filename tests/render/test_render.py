@@ -203,6 +203,7 @@ def test_values_of_cards_show_the_best_card_their_unit_and_cells_without_one() -
     assert all('aria-label="no value"' in shown[str(cell)] for cell in game.legal_cells() if cell not in (5, 6))
     assert picture.count('aria-label="points"') == 1
     assert "no value" not in render.to_svg(game, values={5: 1.0})
+    assert 'aria-label="-0' not in render.to_svg(game, values={5: -0.0, 6: -0.04})
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 1.7])

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from quincunx_env.arena.statistics import written
 from quincunx_env.utils.markdown import markdown_table
 
 Facts = Mapping[str, Any]
@@ -25,8 +26,8 @@ VARIANTS = {
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share as a percentage."""
-    return f"{100 * share:.{digits}f} %"
+    """Return a share as a percentage, see `written`."""
+    return written(share, f".{digits}%").replace("%", " %")
 
 
 def results_table(facts: Facts, name: str) -> str:
@@ -58,8 +59,8 @@ MULTIPLAYER = ("win rate", "95 % interval", "even", "margin", "95 % interval")
 def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a solitaire result as text, in the columns of `SOLITAIRE`."""
     return (
-        f"{result['mean']:.1f}",
-        f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
+        f"{result['mean']:z.1f}",
+        f"{result['mean_low']:z.1f} to {result['mean_high']:z.1f}",
         percent(result["lost"], 2),
         percent(result["at_least_150"]),
     )
@@ -69,8 +70,8 @@ def multiplayer_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a multiplayer result as text, in the columns of `MULTIPLAYER`."""
     return (
         percent(result["win_rate"]),
-        f"{100 * result['win_rate_low']:.1f} to {percent(result['win_rate_high'])}",
+        f"{100 * result['win_rate_low']:z.1f} to {100 * result['win_rate_high']:.1f} %",
         percent(result["even"]),
-        f"{result['margin']:+.1f}",
-        f"{result['margin_low']:+.1f} to {result['margin_high']:+.1f}",
+        f"{result['margin']:+z.1f}",
+        f"{result['margin_low']:+z.1f} to {result['margin_high']:+z.1f}",
     )

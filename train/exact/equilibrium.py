@@ -129,7 +129,7 @@ def main(arguments: Arguments) -> None:
     print(f"{arguments.face_up}: {nodes:,} nodes, {len(positions):,} information sets")
     rows = solve(game, arguments.iterations, arguments.progress)
     span = game.max_utility() - game.min_utility()
-    print(f"value {rows[-1][1]:.3f}, exploitability {rows[-1][2]:.4f}: {rows[-1][2] / span:.4%} of the payoffs' range")
+    print(f"value {rows[-1][1]:z.3f}, exploitability {rows[-1][2]:.4f}: {rows[-1][2] / span:.4%} of the payoffs' range")
     write_csv(arguments.out / "cfr.csv", CFR_COLUMNS, map(_as_text, rows))
 
     def measure(agent: str) -> tuple[float, float, float]:
@@ -140,7 +140,7 @@ def main(arguments: Arguments) -> None:
     measured = []
     for name, agent in map(split_name, arguments.policies):
         measured.append((name, *measure(agent)))
-        print("{}: value {:.2f}, NashConv {:.2f}".format(*measured[-1]))
+        print("{}: value {:z.2f}, NashConv {:z.2f}".format(*measured[-1]))
     write_csv(arguments.out / "two_players.csv", POLICY_COLUMNS, map(_as_text, measured))
     if arguments.learning:
         kept = sorted((int(path.stem), str(path)) for path in arguments.learning.glob("*.safetensors"))
@@ -156,7 +156,7 @@ def main(arguments: Arguments) -> None:
 
 
 def _as_text(row: Iterable[Any]) -> list[Any]:
-    return [f"{each:.5f}" if isinstance(each, float) else each for each in row]
+    return [f"{each:z.5f}" if isinstance(each, float) else each for each in row]
 
 
 if __name__ == "__main__":

@@ -72,9 +72,9 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
         optimal, reached = map(np.array, regret(policy, numbers))
         found = Estimate.of_mean(optimal - reached)
         figures = (optimal.mean(), reached.mean(), *found)
-        row = (name, str(arguments.deals), *(f"{figure:.4f}" for figure in figures))
+        row = (name, str(arguments.deals), *(f"{figure:z.4f}" for figure in figures))
         add(arguments.out, dict(zip(COLUMNS, row, strict=True)))
-        print(f"{name}: {figures[1]:.1f} of {figures[0]:.1f} points, regret {found.value:.1f}")
+        print(f"{name}: {figures[1]:z.1f} of {figures[0]:z.1f} points, regret {found.value:z.1f}")
     return [*read(arguments.out).values()]
 
 

@@ -130,7 +130,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
     result = evaluate(agent, Deals(arguments.deals, "validation"))
     low, high = result.ci95
     lost = f"{result.lost.mean():.1%}"
-    print(f"mean {result.mean:.1f} ({low:.1f} to {high:.1f}) on {arguments.deals} validation deals, lost {lost}")
+    print(f"mean {result.mean:z.1f} ({low:z.1f} to {high:z.1f}) on {arguments.deals} validation deals, lost {lost}")
     return network, result
 
 

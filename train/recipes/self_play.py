@@ -43,6 +43,7 @@ from train.common.options import (
     run_script,
 )
 from train.common.run import provenance, write_json
+from train.common.tables import multiplayer_columns
 from train.recipes.cleanrl_style import masked
 
 
@@ -139,7 +140,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, dict[str, Figures]]:
         bar.update(action.numel())
         if has_past.any():
             margin = RETURN_SCALE * reward.sum(0)[rows, learner][has_past].mean()
-            bar.set_postfix(margin_over_past=f"{margin:.1f}")
+            bar.set_postfix(margin_over_past=f"{margin:z.1f}")
 
         gain = gae(reward, value, mover, arguments.gamma, arguments.gae_lambda)
         target = gain + value
@@ -166,9 +167,9 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, dict[str, Figures]]:
     deals = Deals(arguments.deals, arguments.domain)
     found = {opponent: strength(policy, opponent, rules, deals) for opponent in ("greedy", "heuristic")}
     for opponent, figures in found.items():
-        wins = "{win_rate:.1%} ({win_rate_low:.1%} to {win_rate_high:.1%}) of wins".format(**figures)
-        difference = "margin {margin:+.1f} ({margin_low:+.1f} to {margin_high:+.1f})".format(**figures)
-        print(f"against {opponent}: {wins}, {difference}; {arguments.deals} {arguments.domain} deals")
+        wins, interval, _, lead, ends = multiplayer_columns(figures)
+        played = f"{arguments.deals} {arguments.domain} deals"
+        print(f"against {opponent}: {wins} ({interval}) of wins, margin {lead} ({ends}); {played}")
     if arguments.out:
         by_opponent = {opponent: {arguments.variant: figures} for opponent, figures in found.items()}
         facts = {"steps": steps, "seconds": {"training": round(seconds, 1)}, "greedy": by_opponent["greedy"]}

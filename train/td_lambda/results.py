@@ -70,7 +70,7 @@ def by_variant(runs: Sequence[Facts]) -> dict[str, str]:
         figures = [scale * each[name] for each in found]
         estimate = Estimate(*(scale * found[0][f"{name}{end}"] for end in ("", "_low", "_high")))
         estimate = Estimate.of_mean(np.array(figures)) if len(found) > 1 else estimate
-        texts[variant] = f"{estimate.value:.1f} ({estimate.low:.1f} to {estimate.high:.1f}){unit}"
+        texts[variant] = f"{estimate.value:z.1f} ({estimate.low:z.1f} to {estimate.high:z.1f}){unit}"
     return texts
 
 
