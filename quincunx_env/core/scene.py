@@ -252,6 +252,19 @@ class Scene:
         return f"{part.points:+} {cells}" if not part.draws else cells
 
 
+def earlier_rounds(name: str, number: int, totals: Sequence[int], scores: Sequence[int]) -> list[str]:
+    """Return a note on the rounds before this one, from what observations have; none in the first.
+
+    Args:
+        name: what the game calls a round.
+        number: of this round, from 0.
+        totals: points of each seat, this round included.
+        scores: points of each seat in this round.
+    """
+    points = " ".join(str(total - score) for total, score in zip(totals, scores, strict=True))
+    return [f"{name} 1: {points} points" if number == 1 else f"{name}s 1 to {number}: {points} points"] * (number > 0)
+
+
 def coloured(face: Face) -> str:
     """Return a card's name with coloured suit letters, for a terminal."""
     rank = face.name[: len(face.name) - len(face.suits)]

@@ -52,8 +52,9 @@ def with_names(text: str, names: Sequence[str]) -> str:
 
 def prompt(game: SomeGame, seat: int, names: Sequence[str], top: str) -> str:
     """Return a prompt for a seat: ``top``, the position as the seat knows it, and how to write an action."""
-    spec = spec_of(game.rules)
-    scene, notation = spec.scene(game, seat), spec.notation
+    spec, known = spec_of(game.rules), game.copy()
+    known.previous_round = None  # no observation has it, and the arena's prompts are made of observations
+    scene, notation = spec.scene(known, seat), spec.notation
     lines = [top, "", with_names(replace(scene, seats=(), last=None).text(), names)]
     for number, each in enumerate(scene.seats):
         name = with_names(each.name, names)

@@ -4,7 +4,19 @@ from math import cos, pi, sin
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.rules import chosen_options
-from quincunx_env.core.scene import Disc, Face, Point, Polygon, Scene, ScoredPlay, Seat, Stroke, Suit, in_words
+from quincunx_env.core.scene import (
+    Disc,
+    Face,
+    Point,
+    Polygon,
+    Scene,
+    ScoredPlay,
+    Seat,
+    Stroke,
+    Suit,
+    earlier_rounds,
+    in_words,
+)
 from quincunx_env.quincunx.cards import CARDS, Card, card_name
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import OPEN_SPAN
@@ -99,6 +111,8 @@ def _notes(game: Game) -> tuple[str, ...]:
         scores, left = game.previous_round.scores, (-cost for cost in game.previous_round.penalties)
         ended = f"round {game.previous_round.round + 1}: {' '.join(map(str, scores))} points"
         notes.append(f"{ended}, left in hand: {' '.join(map(str, left))}")
+    elif game.ply < rules.num_players:
+        notes += earlier_rounds("round", game.round, game.totals, game.scores)
     if game.over and game.ply == rules.num_plays:
         costs = (f"seat {seat} {-cost}" for seat, cost in enumerate(game.penalties))
         notes.append(f"left in hand: {', '.join(costs)}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.rules import chosen_options
-from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Seat, Suit, in_words
+from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Seat, Suit, earlier_rounds, in_words
 from quincunx_env.core.scoring import Part
 from quincunx_env.spiral.cards import CARDS, RANKS, Card, card_name
 from quincunx_env.spiral.game import Game
@@ -95,6 +95,8 @@ def _notes(game: Game) -> tuple[str, ...]:
     if game.previous_round and game.ply < 2:  # until each seat has played once
         scores = " ".join(map(str, game.previous_round.scores))
         notes.append(f"deal {game.previous_round.round + 1}: {scores} points")
+    elif game.ply < 2:
+        notes += earlier_rounds("deal", game.round, game.totals, game.scores)
     if game.decided:
         notes.append("over: won by " + " and ".join(f"seat {seat}" for seat in game.winners))
     elif game.over and game.ply < PLAYS:

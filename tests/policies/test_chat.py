@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_env import Rules, spiral
+from quincunx_env import Rules, make_observer, resample, spiral
 from quincunx_env.arena import Deals, Run, compare, evaluate, evaluate_all, table, tournament
 from quincunx_env.arena.benchmark import evaluate_on_task
 from quincunx_env.cli import main
@@ -22,7 +22,7 @@ from quincunx_env.notation.prompts import MAX_KEPT
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import print_action
 from quincunx_env.policies import ChatPolicy, definition, display_name, resolve
-from quincunx_env.policies.chat import FORFEIT, ModelError
+from quincunx_env.policies.chat import FORFEIT, ModelError, first_prompt
 from quincunx_env.policies.conversations import MARK
 from quincunx_env.quincunx.cards import card_name
 from tests.variants import new_game
@@ -58,6 +58,17 @@ def test_a_model_that_answers_with_the_first_action_plays_it(rules: BaseRules) -
             compare([agent, "greedy"], deals, rules=rules).totals for agent in (ChatPolicy(first_legal), first)
         )
     assert (one == other).all()
+
+
+@pytest.mark.parametrize("rules", [Rules(num_players=3, match=True), spiral.Rules(deals=4)], ids=["match", "spiral"])
+def test_the_prompt_is_the_same_of_a_game_and_of_what_a_seat_knows_of_it(rules: Any) -> None:
+    """The arena's prompts are made of resampled games, those of `Quincunx/Text-v0` of true ones."""
+    game, observer, rng = new_game(rules, 0), make_observer(rules), np.random.default_rng(0)
+    while not game.over:
+        known = resample(observer, observer.observe(game, game.mover), rng).to_game(0)
+        assert first_prompt(known) == first_prompt(game)
+        game.step(game.legal_actions()[0])
+    assert game.round > 1
 
 
 def test_what_is_no_legal_action_is_counted_and_answered() -> None:
