@@ -14,6 +14,7 @@ from inspect import Parameter
 from typing import Any, TypeVar, cast
 
 from quincunx_env.core.integers import as_plain, check_names
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import GAMES
 
 Info = dict[str, Any]
@@ -81,6 +82,19 @@ def check_finite(name: str, value: Any) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise ValueError(f"{name} must be a finite number, got {value!r}")
+
+
+def check_step_limit(max_episode_steps: Any, rules: BaseRules) -> None:
+    """Check a limit of steps: None, or a number that no game reaches.
+
+    Raises:
+        ValueError: for any other value.
+    """
+    longest = rules.num_plays * rules.num_rounds * len(rules.decisions)
+    if max_episode_steps is not None and not (type(max_episode_steps) is int and max_episode_steps > longest):
+        raise ValueError(
+            f"max_episode_steps must be None or above {longest}, since a game ends by itself, got {max_episode_steps!r}"
+        )
 
 
 def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Observation
 from quincunx_env.core.rules import RulesLike, choose_rules
 from quincunx_env.envs.one_game import GymnasiumGame
-from quincunx_env.envs.options import Info, check_finite, options_of, with_options
+from quincunx_env.envs.options import Info, check_finite, check_step_limit, options_of, with_options
 from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.side_by_side import make_vector_env
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
@@ -215,7 +215,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         num_envs: games played side by side.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
-        max_episode_steps: must be None, since rounds end by themselves.
+        max_episode_steps: None, or more steps than a round has.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
         given_deals: deals to play instead of seeded ones, each a deal or its text; Starting State says which row plays
             which.
@@ -230,7 +230,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         rules: RulesLike | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
-        max_episode_steps: None = None,
+        max_episode_steps: int | None = None,
         observation: Literal["pieces", "vector"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "hand"] = "joint",
@@ -242,11 +242,10 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         given_deals: GivenDeals | None = None,
         **options: Any,
     ) -> None:
-        if max_episode_steps is not None:
-            raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_finite("lost_value", lost_value)
         encoding: Any = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
         codec = Codec(_choose_rules(rules, options), **encoding, padded=padded)
+        check_step_limit(max_episode_steps, codec.rules)
         super().__init__(num_envs, codec, illegal, autoreset_mode, copy, render_mode, given_deals)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)

@@ -99,7 +99,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
       deals; the reward is 0.
     - ``SAME_STEP``: the same `step` deals; the last observation and info are in ``info["final_obs"]`` and
       ``info["final_info"]``.
-    - ``DISABLED``: the row waits for ``reset(options={"reset_mask": ...})``; its mask is all 0.
+    - ``DISABLED``: the row needs ``reset(options={"reset_mask": ...})`` before the next `step`; its mask is all 0.
 
     With ``given_deals``, a list of N deals, row i plays the deals i, i + num_envs, i + 2 num_envs and so on, modulo N.
     The first ``ceil(N / num_envs)`` games of every row play each deal at least once. A reset with a seed starts again.

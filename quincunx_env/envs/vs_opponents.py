@@ -20,7 +20,7 @@ from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.generator import generator_array, generator_of, generator_state
 from quincunx_env.envs.one_game import GymnasiumGame, check_snapshot
 from quincunx_env.envs.opponents import Opponents, blame
-from quincunx_env.envs.options import Info, check_finite, options_of, with_options
+from quincunx_env.envs.options import Info, check_finite, check_step_limit, options_of, with_options
 from quincunx_env.envs.renderer import METADATA
 from quincunx_env.envs.rewards import REWARDS, end_rewards, margin, outcome, step_rewards, win_shares
 from quincunx_env.envs.side_by_side import make_vector_env
@@ -97,7 +97,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
             (`quincunx_env.quincunx.padded`).
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
-        max_episode_steps: must be None, since games end by themselves.
+        max_episode_steps: None, or more steps than a game has.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
         given_deals: deals to play instead of seeded ones, each a deal or its text, or a list of one for each round;
             `GamesVectorEnv` says which row plays which. In the last info ``game`` is the index of the deal in the list.
@@ -124,15 +124,14 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         illegal: Literal["raise", "next"] = "raise",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
-        max_episode_steps: None = None,
+        max_episode_steps: int | None = None,
         render_mode: str | None = None,
         given_deals: GivenDeals | None = None,
         **options: Any,
     ) -> None:
-        if max_episode_steps is not None:
-            raise ValueError("max_episode_steps must be None: a game ends by itself")
         check_option("reward", reward, *REWARDS)
         chosen = make_rules(game, rules, **options)
+        check_step_limit(max_episode_steps, chosen)
         self.opponents = Opponents(chosen, opponents, pool, seat)
         encoding: Any = {"observation": observation, "preview": preview, "actions": actions, "mask_in": mask_in}
         codec = Codec(chosen, **encoding, padded=padded)

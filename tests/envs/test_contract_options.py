@@ -135,7 +135,8 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     ([batched_games], {"num_games": 0}, "must be an integer from 1 to 2**63 - 1, got 0"),
     (VECTOR, {"autoreset_mode": "Sometimes"}, "'Sometimes' is not a valid AutoresetMode"),
     (VECTOR, {"copy": None}, "copy must be one of False, True, got None"),
-    (VECTOR, {"max_episode_steps": 5}, "max_episode_steps must be None"),
+    ([SolitaireVectorEnv], {"max_episode_steps": 12}, "max_episode_steps must be None or above 12, since a game ends "),
+    ([vs_opponents_vector], {"max_episode_steps": "no"}, "max_episode_steps must be None or above 20, since a game "),
     (VS_OPPONENTS, {"pool": ["greedy"]}, "opponents and pool exclude each other: give one of them"),
     (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must be a sequence of at least one policy, got []"),
     (
@@ -484,6 +485,12 @@ def test_specs_survive_json_and_have_what_tools_read(name: str) -> None:
     metadata = maker.metadata
     assert {"render_modes", "render_fps"} <= set(metadata)
     assert metadata["render_fps"] > 0
+
+
+@pytest.mark.parametrize("name", ["Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0"])
+def test_a_limit_of_steps_that_no_game_reaches_is_taken(name: str) -> None:
+    """The line of Gymnasium's tutorial on training by A2C."""
+    assert gymnasium.make_vec(name, num_envs=3, max_episode_steps=600).num_envs == 3
 
 
 def test_the_solitaire_is_solved_at_the_highest_class_of_the_rules() -> None:
