@@ -5,6 +5,7 @@ The algorithm and the options of the environment stand in the JSON file beside a
 """
 
 import warnings
+from itertools import product
 from typing import Any
 
 from gymnasium import spaces
@@ -15,10 +16,11 @@ with needs_extra("sb3", "a model of stable-baselines3"):
     import torch
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import A2C, DQN, PPO
+    from stable_baselines3.common.save_util import load_from_zip_file
 
 from quincunx_agents.afterstates import Bools
 from quincunx_agents.greedy import GreedyPolicy, Scores, legal_scores
-from quincunx_env.codec import Codec
+from quincunx_env.codec import Codec, Encoding
 from quincunx_env.core.policy import NotFiniteError, Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies.encoded import Decoded
@@ -34,6 +36,36 @@ TRAINING = {
     **dict.fromkeys(("ep_info_buffer", "ep_success_buffer", "exploration_schedule", "lr_schedule")),
 }
 """Replacements of settings that only training needs: no large buffer, no function of another Python."""
+
+Spaces = tuple[spaces.Space[Any], spaces.Space[Any]]
+"""Of observations and of actions."""
+
+
+class Unknown:
+    """A model whose algorithm or options are unknown; a `quincunx_env.core.policy.PolicyFactory`.
+
+    Args:
+        file: the model.
+        own: its spaces.
+    """
+
+    def __init__(self, file: PolicyFile, own: Spaces) -> None:
+        self.file, self.own = file, own
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """Refuse the model.
+
+        Raises:
+            ValueError: naming the options that give its spaces.
+        """
+        name, algorithm = self.file.location.name, self.file.algorithm or "MaskablePPO"
+        arguments, flags = _fitting(self.own, rules) or ("observation='vector'", "--observation vector")
+        raise ValueError(
+            f"its algorithm or the options of its environment are unknown: save it by "
+            f"quincunx_env.adapters.sb3.save(model, {name!r}), which writes {Codec.path(self.file.location).name}, or "
+            f"name them, as in PolicyFile({name!r}, trust=True, algorithm={algorithm!r}, {arguments}) or "
+            f"--algorithm {algorithm} {flags}; algorithms are {', '.join(ALGORITHMS)}"
+        )
 
 
 class Model:
@@ -67,8 +99,7 @@ class Model:
         Raises:
             ValueError: describing both.
         """
-        own = self.model.observation_space, self.model.action_space
-        given = codec.observation_space(), codec.action_space()
+        own, given = (self.model.observation_space, self.model.action_space), _spaces(codec)
         if own == given:
             return
         if self.trained not in (None, codec.rules):
@@ -77,9 +108,11 @@ class Model:
                 "learned"
             )
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        fitting = _fitting(own, codec.rules)
+        way_out = f"use {' or '.join(fitting)}" if fitting else "play the game that it has learned"
         raise ValueError(
             f"{options} give {_in_words(*given, own[0])} in {_written(codec.rules)}; the model has "
-            f"{_in_words(*own, given[0])}"
+            f"{_in_words(*own, given[0])}: {way_out}"
         )
 
     def scores(self, encoded: Any, mask: Bools) -> Scores:
@@ -110,6 +143,26 @@ def _written(rules: Any) -> str:
     return f"{spec_of(rules).name}.{rules!r}"
 
 
+def _spaces(codec: Codec) -> Spaces:
+    return codec.observation_space(), codec.action_space()
+
+
+def _fitting(own: Spaces, rules: BaseRules) -> tuple[str, str] | None:
+    """Return the options of an environment with these spaces, as arguments and as flags, or None if there are none."""
+    values = ("vector", "pieces"), ("joint", "hand"), (False, True), (False, True), ("info", "obs")
+    for chosen in product(*values):
+        options: dict[str, Any] = dict(zip(Encoding().options, chosen, strict=True))
+        try:
+            fits = _spaces(Codec(rules, **options)) == own
+        except ValueError:  # the game has no padded observations
+            continue
+        if fits:
+            named = {name: value for name, value in options.items() if value != getattr(Encoding, name)}
+            flags = (f"--{name.replace('_', '-')}" + f" {value}" * (value is not True) for name, value in named.items())
+            return ", ".join(f"{name}={value!r}" for name, value in named.items()), " ".join(flags)
+    return None
+
+
 def _in_words(observations: spaces.Space[Any], actions: spaces.Space[Any], other: spaces.Space[Any]) -> str:
     """Describe two spaces briefly. Of pieces only those are named that other observations have not."""
     entries, others = (each.spaces if isinstance(each, spaces.Dict) else {"": each} for each in (observations, other))
@@ -118,13 +171,12 @@ def _in_words(observations: spaces.Space[Any], actions: spaces.Space[Any], other
     return f"observations {shapes} and actions {actions}"
 
 
-def read(file: PolicyFile) -> Model:
+def read(file: PolicyFile) -> Model | Unknown:
     """Read a saved model.
 
     Raises:
         UntrustedFileError: without trust; nothing of the file has been read then.
-        ValueError: if the file is damaged or of another algorithm, or if the algorithm or the options of its
-            environment are unknown.
+        ValueError: if the file is damaged or of another algorithm.
     """
     path = file.location
     if not file.trust:
@@ -133,24 +185,18 @@ def read(file: PolicyFile) -> Model:
     if Codec.path(path).exists():
         codec, algorithm = Codec.read(path)
         trained, options = codec.rules, codec.options
-    known = ", ".join(ALGORITHMS)
-    if options["observation"] is None or not algorithm:
-        raise ValueError(
-            f"its algorithm or the options of its environment are unknown: save it by "
-            f"quincunx_env.adapters.sb3.save(model, {path.name!r}), which writes {Codec.path(path).name}, or name "
-            f"them, as in PolicyFile({path.name!r}, trust=True, algorithm='MaskablePPO', observation='vector') or "
-            f"--algorithm MaskablePPO --observation vector; algorithms are {known}"
-        )
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"models of {algorithm} cannot be used: algorithms are {known}")
+    if algorithm and algorithm not in ALGORITHMS:
+        raise ValueError(f"models of {algorithm} cannot be used: algorithms are {', '.join(ALGORITHMS)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("error", "Could not deserialize object")
+            if options["observation"] is None or not algorithm:
+                saved: Any = load_from_zip_file(path, device="cpu", custom_objects=TRAINING)[0]
+                return Unknown(file, (saved["observation_space"], saved["action_space"]))
             model = ALGORITHMS[algorithm].load(path, device="cpu", custom_objects=TRAINING)
             return Model(model, options, trained)
     except Exception as error:  # anything that the file contains was executed
         reason = " ".join(str(error).split())[:160]
-        raise ValueError(
-            f"it is damaged, or not a model of {algorithm} of stable-baselines3: {type(error).__name__}: {reason}"
-        ) from error
+        kind = f"{algorithm} of stable-baselines3" if algorithm else "stable-baselines3"
+        raise ValueError(f"it is damaged, or not a model of {kind}: {type(error).__name__}: {reason}") from error

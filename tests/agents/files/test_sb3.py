@@ -237,19 +237,24 @@ def error_of(capfd: pytest.CaptureFixture[str], words: list[str]) -> str:
 
 def test_nothing_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    make("MaskablePPO", observation="vector")[0].save("model.zip")
+    MaskablePPO("MlpPolicy", "quincunx_env:Quincunx/SolitaireFlat-v0", n_steps=2, batch_size=2).save("model.zip")
     unknown = "its algorithm or the options of its environment are unknown"
     assert one_line(capfd, "mine=model.zip", "--trust") == (
         f"error: model.zip cannot be used: {unknown}: save it by quincunx_env.adapters.sb3.save(model, 'model.zip'), "
         "which writes model.json, or name them, as in PolicyFile('model.zip', trust=True, algorithm='MaskablePPO', "
-        "observation='vector') or --algorithm MaskablePPO --observation vector; algorithms are MaskablePPO, PPO, A2C, "
-        "DQN"
+        "observation='vector', actions='hand', preview=True) or --algorithm MaskablePPO --observation vector --actions "
+        "hand --preview; algorithms are MaskablePPO, PPO, A2C, DQN"
     )
-    told = {"algorithm": "MaskablePPO", "observation": "vector"}
+    told: dict[str, Any] = {"algorithm": "MaskablePPO", "observation": "vector"}
     for name in told:
         with pytest.raises(PolicyFileError, match=unknown):
-            PolicyFile("model.zip", trust=True, **{name: told[name]}).for_rules(Rules())  # type: ignore[arg-type]
-    assert callable(PolicyFile("model.zip", trust=True, **told).for_rules(Rules()))  # type: ignore[arg-type]
+            PolicyFile("model.zip", trust=True, **{name: told[name]}).for_rules(Rules())
+    with pytest.raises(PolicyFileError, match=r": use observation='vector', actions='hand', preview=True or --obs"):
+        PolicyFile("model.zip", trust=True, **told).for_rules(Rules())
+    with pytest.raises(PolicyFileError, match=r"play the game that it has learned$"):
+        PolicyFile("model.zip", trust=True, **told).for_rules(Rules(num_players=2))
+    told |= {"actions": "hand", "preview": True}
+    assert callable(PolicyFile("model.zip", trust=True, **told).for_rules(Rules()))
     with pytest.raises(PolicyFileError, match="models of TD3 cannot be used: algorithms are MaskablePPO, "):
         PolicyFile("model.zip", trust=True, algorithm="TD3", observation="vector").for_rules(Rules())
     with pytest.raises(PolicyFileError, match="it is damaged, or not a model of DQN of stable-baselines3: "):
