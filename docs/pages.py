@@ -212,7 +212,7 @@ ENVIRONMENTS = {
     "batched": Page(
         "Many games for several players",
         "from quincunx_env.envs.batched import BatchedGames\n\nenv = BatchedGames(1024, num_players=3)",
-        ("num_games", "observer.num_actions", "reset(seed=0).observation[0].shape"),
+        ("num_games", "codec.num_actions", "reset(seed=0).observation[0].shape"),
         (BatchedGames,),
         (BatchedGames,),
         observer="",

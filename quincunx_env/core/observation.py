@@ -63,10 +63,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         pieces: the parts of an observation, in order.
         counts: meaning and range of each entry of the piece ``counts``, by name.
         num_cards: length of the piece ``hand``.
-        joint: the joint actions.
+        joint: the joint actions. With ``actions="hand"`` an environment has the actions of `places` instead.
         mask: function from a game to its legal joint actions; see `JointActions.mask`.
         mask_batch: function from a batch to legal joint actions; see `JointActions.masks`.
-        num_actions: A; joint actions are the integers from 0 to A - 1.
     """
 
     def __init__(self, rules: AnyRules, preview: bool = False) -> None:
@@ -76,7 +75,6 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.preview = preview
         self.joint = self._joint_actions()
         self.mask, self.mask_batch = self.joint.mask, self.joint.masks
-        self.num_actions = self.joint.num_actions
         self.counts = self._counts()
         _, low, high = zip(*self.counts.values(), strict=True)
         units = Scaled([min(end, COUNT_UNIT) for end in high])

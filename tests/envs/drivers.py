@@ -144,7 +144,7 @@ class Driver(ABC):
         observer = self.observer_of(game)
         if self.options.get("actions") == "hand":
             return [observer.places.joint_action(game, number) for number in range(observer.places.num_actions)]
-        return [observer.joint.joint_action(game, number) for number in range(observer.num_actions)]
+        return [observer.joint.joint_action(game, number) for number in range(observer.joint.num_actions)]
 
     def current(self) -> Any:
         """What the environment shows without a step."""

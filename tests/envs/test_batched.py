@@ -17,6 +17,14 @@ def choose(position: Position, rng: np.random.Generator) -> Any:
     return uniform({}, mask, rng)
 
 
+@pytest.mark.parametrize("actions", ["joint", "hand"])
+def test_the_codec_has_the_number_of_actions(actions: Any) -> None:
+    """The observer has none: it would be the number of joint actions."""
+    games = BatchedGames(2, actions=actions)
+    assert games.reset(seed=0).mask.shape == (2, games.codec.num_actions)
+    assert not hasattr(games.observer, "num_actions")
+
+
 def test_without_automatic_reset_games_wait() -> None:
     games = BatchedGames(4, autoreset=False)
     games.step(games.reset(seed=0, rows=[2]).mask.argmax(axis=1))  # one row is enough

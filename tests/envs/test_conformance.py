@@ -111,7 +111,7 @@ def reference(variant: Variant) -> tuple[list[int], list[Moment]]:
             action = int(rng.choice(np.flatnonzero(make_observer(variant.rules).mask(game))))
         game.step(action)
         script.append(action)
-    engine = variant.observer.joint.engine(np.arange(variant.observer.num_actions)).tolist()
+    engine = variant.observer.joint.engine(np.arange(variant.observer.joint.num_actions)).tolist()
     script = [engine.index(action) for action in script]
     return script, plain_game(variant, script)
 

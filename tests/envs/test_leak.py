@@ -51,7 +51,7 @@ def options_of(rules: Any, padded: bool) -> dict[str, Any]:
 def numbered(rules: BaseRules, padded: bool) -> Callable[[list[int]], list[int]]:
     """Actions of the engine in the numbering of an interface."""
     observer = make_observer(rules, padded=padded)
-    engine = observer.joint.engine(np.arange(observer.num_actions)).tolist()
+    engine = observer.joint.engine(np.arange(observer.joint.num_actions)).tolist()
     numbers = {action: number for number, action in enumerate(engine)}
     return lambda actions: [numbers[action] for action in actions]
 

@@ -29,14 +29,14 @@ def test_one_layout_serves_all_rules() -> None:
             tuple(piece[:6] for piece in observer.pieces),
             *(observer.encoder(by_place).table() for by_place in (False, True)),
             tuple(observer.counts),
-            observer.num_actions,
+            observer.joint.num_actions,
             *(str(observer.encoder(by_place).space()) for by_place in (False, True)),
         )
         for observer in (PaddedObserver(rules, preview=True) for rules in VARIANTS.values())
     }
     assert len(layouts) == 1
     observer = PaddedObserver(Rules())
-    assert observer.num_actions == 41 * 81 + 384
+    assert observer.joint.num_actions == 41 * 81 + 384
     shapes = {piece.name: piece.shape for piece in observer.pieces}
     assert shapes == {
         **{"board": (81,), "order": (81,), "hand": (41,), "counts": (16,), "pending": (2,)},
@@ -80,7 +80,7 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
 def test_actions_mean_the_same(rules: Rules) -> None:
     """Each legal action of its own width has one fixed number, and no other number means anything."""
     observer, own = PaddedObserver(rules), Observer(rules)
-    fixed, engine = np.arange(observer.num_actions), observer.joint.engine(np.arange(observer.num_actions))
+    fixed, engine = np.arange(observer.joint.num_actions), observer.joint.engine(np.arange(observer.joint.num_actions))
     assert sorted(engine[engine >= 0].tolist()) == list(range(rules.num_actions))
     for action, number in zip(engine[engine >= 0].tolist(), fixed[engine >= 0].tolist(), strict=True):
         if action < rules.num_plays_encoded:
@@ -88,7 +88,7 @@ def test_actions_mean_the_same(rules: Rules) -> None:
             assert number == card * 81 + place_of(rules, cell)
         else:
             assert number - 41 * 81 == action - rules.num_plays_encoded
-    assert observer.joint.engine(np.array([-1, observer.num_actions, 10**9])).tolist() == [-1, -1, -1]
+    assert observer.joint.engine(np.array([-1, observer.joint.num_actions, 10**9])).tolist() == [-1, -1, -1]
     game = Game.from_seed(rules, 3)
     assert (
         sorted(observer.joint.engine(observer.mask(game).nonzero()[0]).tolist()) == own.mask(game).nonzero()[0].tolist()
