@@ -221,7 +221,7 @@ ENVIRONMENTS = {
     "sb3": Page(
         "stable-baselines3",
         "from quincunx_env.adapters.sb3 import VsOpponentsVecEnv, SolitaireVecEnv\n\n"
-        'env = SolitaireVecEnv(64, observation="vector")',
+        'env = SolitaireVecEnv(64, observation="vector", preview=True)',
         ("num_envs", "action_space", "observation_space"),
         (sb3.SolitaireVecEnv, sb3.GamesVecEnv, SolitaireEnv),
         (sb3.SolitaireVecEnv,),

@@ -1,7 +1,7 @@
 """Vector environments for stable-baselines3: many games in one process, with action masks.
 
 >>> from sb3_contrib import MaskablePPO
->>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="vector"))
+>>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="vector", preview=True))
 
 `save` writes a model as a file that is a policy: `quincunx_env.policies.PolicyFile`.
 `LearningCurve` stores and draws what an agent scores while it learns, with any environment.
