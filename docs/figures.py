@@ -17,7 +17,6 @@ import quincunx_env.arena
 from docs import exact_tasks, generalisation, play_network
 from docs.pictures import rules_in_pictures
 from quincunx_agents.agent_specs import rules_of
-from quincunx_agents.networks.value import WEIGHTS
 from quincunx_env import Rules, quincunx
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.arena.statistics import Estimate
@@ -54,13 +53,6 @@ def quick_start_script() -> str:
     """Return the script of the quick start."""
     return f"```python\n{QUICK_START.read_text(encoding='utf-8')}```\n"
 
-
-LEARNED_IN = {
-    "2-corners": "two-players",
-    **{"3-corners": "three-four-players", "4-corners": "three-four-players"},
-    "spiral": "spiral",
-}
-"""The setting of `train.td_lambda` in which a variant of self-play is learned."""
 
 TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 """Rules of the tasks of the benchmark, by name."""
@@ -187,19 +179,13 @@ def settings() -> str:
 
 
 def self_play() -> str:
-    """List results of self-play, TD(lambda) and the package by variant."""
+    """List results of self-play by variant."""
     rows = []
-    for variant, setting in LEARNED_IN.items():
-        learners = {"`self_play`": sorted((RESULTS / f"self-play-{variant}").glob("*.json"))}
-        learners[f"`td_lambda {setting}`"] = sorted((RESULTS / setting).glob("*.json"))
-        learners[f"network `{setting}`"] = [WEIGHTS / f"{setting}.json"]
-        for learner, paths in learners.items():
-            if runs := [json.loads(path.read_text(encoding="utf-8")) for path in paths]:
-                steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
-                margin = np.mean([run["benchmark"][variant]["margin"] for run in runs])
-                cells = f"{steps:,.0f}", f"{time:.1f} min", by_variant(runs)[variant], f"{margin:+z.1f}"
-                rows.append((VARIANTS[variant], learner, *cells))
-    return markdown_table(("game", "learner", "environment steps", "processor time", "wins", "margin"), rows)
+    for path in sorted(RESULTS.glob("self-play-*/0.json")):
+        run, variant = json.loads(path.read_text(encoding="utf-8")), path.parent.name.removeprefix("self-play-")
+        cells = f"{run['steps']:,}", f"{minutes(run):.1f} min", by_variant([run])[variant]
+        rows.append((VARIANTS[variant], *cells, f"{run['benchmark'][variant]['margin']:+z.1f}"))
+    return markdown_table(("game", "environment steps", "processor time", "wins", "margin"), rows)
 
 
 def program(text: str, env: str) -> str:
