@@ -198,7 +198,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         return seen
 
     def render(self) -> Any:
-        """Return the game as text or as a picture, see `OneGame.render`."""
+        """Return the game as text or as a picture, see `CardGameAEC.render`."""
         return self.aec.render()
 
     def close(self) -> None:
