@@ -186,7 +186,8 @@ def test_constraints_are_names_with_versions(path: Path) -> None:
     """Pip refuses anything else, such as the folder of an editable installation."""
     title, *lines = path.read_text(encoding="utf-8").splitlines()
     assert title.startswith("# ")
-    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    form = r'[\w.-]+==[\w.]+(; python_version (<|>=) "3\.\d+")?'
+    assert [line for line in lines if not re.fullmatch(form, line)] == []
 
 
 def test_versions_are_the_same_with_ray_but_for_gymnasium() -> None:
