@@ -1,6 +1,7 @@
 """Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
 from docs import generalisation
+from docs.addresses import files_with_addresses
 from docs.figures import pages_with_figures
 from docs.pages import pages
 from docs.pictures import (
@@ -18,7 +19,7 @@ from tests.web import screenshots
 from tests.web.conftest import program_of_chromium
 
 if __name__ == "__main__":
-    for path, text in (pages() | pages_with_figures() | games()).items():
+    for path, text in (pages() | pages_with_figures() | games() | files_with_addresses()).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     draw_learning_curve(CURVE)

@@ -41,11 +41,12 @@ MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
 
 def test_generated_pages_and_tables_are_up_to_date() -> None:
     pytest.importorskip("sb3_contrib")
+    from docs.addresses import files_with_addresses
     from docs.figures import FIGURES, PLACE, pages_with_figures
     from docs.pages import pages
 
     tables = pages_with_figures()
-    for path, text in (pages() | tables).items():
+    for path, text in (pages() | tables | files_with_addresses()).items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run `make docs`"
     assert {place[1] for text in tables.values() for place in PLACE.findall(text)} == {*FIGURES}
 

@@ -135,7 +135,8 @@ print(json.dumps([core.readme, core.urls]))
     if not address:
         assert (readme, found) == (original, {})
         return
-    assert found == {"Repository": address}
+    assert found.pop("Repository") == address
+    assert found == {"Changelog": f"{address}/blob/HEAD/CHANGELOG.md", "Issues": f"{address}/issues"}
     assert f"]({address}/raw/HEAD/docs/solitaire.webp)" in readme
     assert f"]({address}/blob/HEAD/RULES.md)" in readme
     assert "](http://www.decktet.com)" in readme
