@@ -59,7 +59,7 @@ class Unknown:
             ValueError: naming the options that give its spaces.
         """
         name, algorithm = self.file.location.name, self.file.algorithm or "MaskablePPO"
-        arguments, flags = _fitting(self.own, rules) or ("observation='vector'", "--observation vector")
+        arguments, flags = _fitting(self.own, rules)
         raise ValueError(
             f"its algorithm or the options of its environment are unknown: save it by "
             f"quincunx_env.adapters.sb3.save(model, {name!r}), which writes {Codec.path(self.file.location).name}, or "
@@ -97,23 +97,17 @@ class Model:
         """Check that the model has the spaces of an environment.
 
         Raises:
-            ValueError: describing both.
+            ValueError: naming the options that give them.
         """
-        own, given = (self.model.observation_space, self.model.action_space), _spaces(codec)
-        if own == given:
+        own = self.model.observation_space, self.model.action_space
+        if own == _spaces(codec):
             return
         if self.trained not in (None, codec.rules):
             raise ValueError(
                 f"it was trained for {_written(self.trained)}, got {_written(codec.rules)}: play the game that it has "
                 "learned"
             )
-        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-        fitting = _fitting(own, codec.rules)
-        way_out = f"use {' or '.join(fitting)}" if fitting else "play the game that it has learned"
-        raise ValueError(
-            f"{options} give {_in_words(*given, own[0])} in {_written(codec.rules)}; the model has "
-            f"{_in_words(*own, given[0])}: {way_out}"
-        )
+        raise ValueError(f"its environment had other options: name {' or '.join(_fitting(own, codec.rules))}")
 
     def scores(self, encoded: Any, mask: Bools) -> Scores:
         """Return logits or Q-values of the model's actions, [n, actions]; see `GreedyPolicy`."""
@@ -147,8 +141,12 @@ def _spaces(codec: Codec) -> Spaces:
     return codec.observation_space(), codec.action_space()
 
 
-def _fitting(own: Spaces, rules: BaseRules) -> tuple[str, str] | None:
-    """Return the options of an environment with these spaces, as arguments and as flags, or None if there are none."""
+def _fitting(own: Spaces, rules: BaseRules) -> tuple[str, str]:
+    """Return the options of an environment with these spaces, as arguments and as flags.
+
+    Raises:
+        ValueError: if there are none.
+    """
     values = ("vector", "pieces"), ("joint", "hand"), (False, True), (False, True), ("info", "obs")
     for chosen in product(*values):
         options: dict[str, Any] = dict(zip(Encoding().options, chosen, strict=True))
@@ -160,15 +158,7 @@ def _fitting(own: Spaces, rules: BaseRules) -> tuple[str, str] | None:
             named = {name: value for name, value in options.items() if value != getattr(Encoding, name)}
             flags = (f"--{name.replace('_', '-')}" + f" {value}" * (value is not True) for name, value in named.items())
             return ", ".join(f"{name}={value!r}" for name, value in named.items()), " ".join(flags)
-    return None
-
-
-def _in_words(observations: spaces.Space[Any], actions: spaces.Space[Any], other: spaces.Space[Any]) -> str:
-    """Describe two spaces briefly. Of pieces only those are named that other observations have not."""
-    entries, others = (each.spaces if isinstance(each, spaces.Dict) else {"": each} for each in (observations, other))
-    different = {name: each for name, each in entries.items() if others.get(name) != each} or entries
-    shapes = ", ".join(f"{name} {each.dtype} {list(each.shape or ())}".strip() for name, each in different.items())
-    return f"observations {shapes} and actions {actions}"
+    raise ValueError(f"no options give its observations in {_written(rules)}: play the game that it has learned")
 
 
 def read(file: PolicyFile) -> Model | Unknown:
