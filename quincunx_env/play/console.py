@@ -143,8 +143,9 @@ class Console:
         adviser = session.adviser and level_of(session.rules, session.adviser)
         print(f"{adviser} prefers:" if adviser else "most points at once:")
         try:
-            results = expected(session.game, session.adviser)
-            for number, hint in enumerate(islice(session.hints(), HINTS), 1):
+            hints = [*islice(session.hints(), HINTS)]
+            results = expected(session.game, session.adviser, *(hint.action for hint in hints))
+            for number, hint in enumerate(hints, 1):
                 also = " ".join(map(scene.place_name, hint.others))
                 ends = f"; {result_in_words(session.game, results[hint.action])}" if hint.action in results else ""
                 print(f"{number}. {self._said(hint)}{f'; also {also}' if also else ''}{ends}")

@@ -121,6 +121,14 @@ def test_hints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(more) == 3
 
 
+def test_hints_say_where_each_play_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also a play that the adviser does not value among the most promising ones."""
+    Console(Session(Rules(), [None], Seeded(0), adviser="value"), tmp_path / "game.txt").answer("hint")
+    _, *hints = capsys.readouterr().out.splitlines()
+    assert len(hints) == 5
+    assert all(re.search(r"; ends near \d+$", hint) for hint in hints)
+
+
 def test_scores_of_a_card_are_those_of_the_session(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = Session(Rules(), [None], Seeded(0))
     console = Console(session, tmp_path / "game.txt")

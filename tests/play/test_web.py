@@ -30,6 +30,7 @@ from quincunx_env.notation.text import print_action
 from quincunx_env.play import daily
 from quincunx_env.play.daily import today
 from quincunx_env.play.lessons import lessons
+from quincunx_env.play.result import points_of
 from quincunx_env.play.review import exactly, expected
 from quincunx_env.play.session import Session
 from quincunx_env.play.web import pages, rules_pictures, server
@@ -328,7 +329,7 @@ def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> 
             assert f'<li value="{turn.number}"><' in shown
             assert f"<b>{pages.with_suits(minus(turn.text), spec_of(record.rules).scene(game))}</b>" in shown
         headline = table.session.ending and minus(table.session.ending.headline)
-        [said] = re.findall('data-said="(.*?)"', shown)
+        [said] = re.findall('data-news="(.*?)"', shown)
         assert (f"<p>{headline}</p>" in shown) == (str(headline) in said) == game.over
 
 
@@ -491,6 +492,9 @@ def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> Non
         wait(lambda table=table: not table.comparing)
         points = table.session.game.totals[0]
         average, reached = table.compared
+        table.comparing = True  # the plays are still judged
+        assert "plays the same deal" not in client.get(f"/token/game/{table.name}").text
+        table.comparing = False
         assert average.startswith("Medium averages 130 points; ")
         assert reached == f"Hard reached {points} on this deal.", "who plays as it advises"
         tables.append(table)
@@ -558,8 +562,18 @@ def test_the_grid_shows_what_the_adviser_expects(client: TestClient, games: Game
     wait(lambda: not table.advising)
     assert table.hints is not None
     first = results[table.hints[0].action]
-    assert f"ends near {first:.0f}" in client.get(address).text
+    shown = client.get(address).text
+    assert f"ends near {first:.0f}" in shown
+    assert shown.count("ends near") == len(table.hints) == 5
     assert table.session.uncounted == ("hints", "undo")
+
+
+def test_a_lost_round_is_called_lost(client: TestClient, games: Games) -> None:
+    table = games.start(Session(Rules(), [None], Seeded(0)))
+    while not table.session.game.over:
+        table.play(table.position, table.session.candidates()[0].action)
+    assert points_of(table.session.game, 0) is None
+    assert '<span class="result">lost</span>' in client.get("/token/").text
 
 
 def test_negative_points_have_a_minus_sign(client: TestClient, games: Games) -> None:

@@ -314,9 +314,11 @@ class Table:
             with self._at(position):
                 self.expected = found
             for hint in islice(hints, HINTS):
+                if hint.action not in found:  # the agent may value the most promising plays alone
+                    found |= expected(self.session.game, self.session.adviser, hint.action)
                 with self._at(position):
                     assert self.hints is not None
-                    self.hints = [*self.hints, hint]
+                    self.expected, self.hints = found, [*self.hints, hint]
             with self._at(position):
                 self.advising = False
         except Exception as error:
@@ -495,7 +497,7 @@ def _describe(path: Path, time_ns: int) -> Saved | None:
         path.stem,
         spec_of(record.rules).scene(game).title,
         _players(record),
-        " : ".join(map(str, game.totals)),
+        "lost" if game.decided and points_of(game, 0) is None else " : ".join(map(str, game.totals)),
         game.over,
         datetime.fromtimestamp(time_ns / 1e9),
         record.rules,
