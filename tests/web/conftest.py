@@ -27,8 +27,11 @@ VIEWPORTS = {
     "desktop": {"width": 1200, "height": 900},
     "768x1024": {"width": 768, "height": 1024},
     "phone": {"width": 375, "height": 812},
+    "320x568": {"width": 320, "height": 568},
+    "320x200": {"width": 320, "height": 200},  # 1280x800 at 400 %
     "360x640": {"width": 360, "height": 640},
     "390x664": {"width": 390, "height": 664},  # a phone whose browser shows its bars
+    "390x844": {"width": 390, "height": 844},
     "1280x800": {"width": 1280, "height": 800},
     "640x400": {"width": 640, "height": 400},  # the same at 200 %
     "844x390": {"width": 844, "height": 390},  # a phone on its side

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from quincunx_env import Record, Rules, spiral
 from quincunx_env.notation.record import Seeded
+from quincunx_env.play.lessons import lessons
 from quincunx_env.play.session import Session
 from tests.web.conftest import OpenPage, Running
 
@@ -45,6 +46,20 @@ def test_a_screen_reader_hears_the_grid_and_the_last_play(page: Page, server: Ru
     expect(page.locator("#log li").first).to_have_text("9LK C1 +9 (basic +9)")
     expect(page.locator("#log .named").first).to_have_attribute("aria-label", "9 of Leaves and Knots")
     assert {region.get_attribute("aria-label") for region in page.locator("main section").all()} >= {"Grid", "Plays"}
+
+
+def test_a_screen_reader_hears_the_news_of_a_position_once(page: Page, server: Running) -> None:
+    page.goto(server.link)
+    page.get_by_role("button", name="Learn Quincunx").click()
+    live, sentences = page.locator("#live"), [step.text for step in lessons()["solitaire"].steps]
+    for number in (1, 2):
+        page.locator("#hand .card:enabled").click()
+        expect(live).to_have_text(re.compile(r"^\S+ of [\w ]+ at [A-D][1-4]: [^.]*\.$"))
+        page.keyboard.press("Escape")
+        expect(live).to_be_empty()
+        page.locator("#hand .card:enabled").click()
+        page.locator("#board .cell.chosen").click()
+        expect(live).to_have_text(re.compile(f"^You played .* at .*{sentences[number][-20:]}$"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -12,6 +12,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.daily import today
 from quincunx_env.play.session import Session, adviser_name
+from quincunx_env.registry import spec_of
 from quincunx_env.render.words import for_people
 from tests.web.conftest import OpenPage, Running
 
@@ -55,8 +56,11 @@ def cells(page: Page) -> Locator:
     return page.locator("#board .cell.legal, #board .cell.chosen")
 
 
-def click_through(page: Page) -> None:
-    """Play to the end with clicks: a card, then a cell; the points of Simpleton are 5, and the next deal follows."""
+def click_through(page: Page, press: str = "click") -> None:
+    """Play to the end with clicks or taps: a card, then a cell; Simpleton's points are 5, and the next deal follows.
+
+    A finger taps the cell twice.
+    """
     while True:
         expect(page.locator("#hand .card:enabled, #ending > div, #announce").first).to_be_visible()
         if page.locator("[data-act=next]").count():
@@ -72,10 +76,14 @@ def click_through(page: Page) -> None:
             page.get_by_role("button", name="Announce").click()
             page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
             continue
-        page.locator("#hand .card:enabled").first.click()
+        getattr(page.locator("#hand .card:enabled").first, press)()
         expect(page.locator("#hand .card").first).to_have_attribute("aria-pressed", "true")
         expect(page.locator("#board")).to_have_class("yours")
-        cells(page).first.click()
+        getattr(cells(page).first, press)()
+        if press == "tap":
+            expect(page.locator("#score")).to_have_class("candidate")
+            assert plays(page) == before
+            page.locator("#board .cell.chosen").tap()
         page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
 
 
@@ -95,6 +103,15 @@ def test_a_solitaire_by_clicks_and_its_replay(page: Page, server: Running) -> No
     page.go_back()
     page.get_by_role("button", name="New deal").click()
     expect(page.locator("#hand .card:enabled")).to_have_count(8)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", ["320x568", "360x640", "390x844", "1280x800"])
+def test_a_whole_game_by_taps(open_page: OpenPage, server: Running, size: str, scheme: str) -> None:
+    page = open_page(size, has_touch=True, is_mobile=size != "1280x800", color_scheme=scheme)
+    begin(page, server, "players", opponent1="greedy")
+    click_through(page, "tap")
+    expect(page.locator("#ending")).to_contain_text(re.compile(r"win|draw"))
 
 
 @pytest.mark.parametrize(
@@ -127,14 +144,23 @@ def test_whole_games_of_each_form_by_clicks(
     expect(page.locator("#ending")).to_contain_text(re.compile("Hard (reached|lost)"))
 
 
-def test_the_spiral_game_by_second_clicks_on_cards(page: Page, server: Running) -> None:
+@pytest.mark.parametrize("clicks", ["with the pointer", "without it, in older browsers"])
+def test_the_spiral_game_by_second_clicks_on_cards(page: Page, server: Running, clicks: str) -> None:
     """There is one cell only, so that a second click on the card plays it."""
+    if clicks != "with the pointer":
+        page.add_init_script(
+            "const { get } = Object.getOwnPropertyDescriptor(PointerEvent.prototype, 'pointerType');"
+            "const typed = function () { return this.type === 'click' ? undefined : get.call(this); };"
+            "Object.defineProperty(PointerEvent.prototype, 'pointerType', { get: typed });"
+        )
     begin(page, server, "spiral", opponent1="greedy", deals="1")
     for _ in range(3):
         before = plays(page)
-        card = page.locator("#hand .card:enabled").first
-        card.click()
-        expect(page.locator("#score")).to_have_class("candidate")
+        for card in (page.locator("#hand .card:enabled").last, page.locator("#hand .card:enabled").first):
+            card.click()
+            expect(page.locator("#status")).to_contain_text(re.compile(r"^Play "))
+            expect(card).to_have_attribute("aria-pressed", "true")
+        assert plays(page) == before
         card.click()
         page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
         expect(page.locator("#hand .card:enabled").first).to_be_visible()
@@ -154,6 +180,7 @@ def test_a_game_by_keyboard(page: Page, server: Running) -> None:
         expect(page.locator("[data-act=play]")).to_be_enabled()
         page.keyboard.press("Enter")
         page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+        expect(page.locator("#hand .card:focus, #ending:focus")).to_have_count(1)
     page.keyboard.press("?")
     expect(page.locator("#rules")).to_be_visible()
     page.keyboard.press("Escape")
@@ -236,40 +263,98 @@ def test_two_tabs_show_one_game(page: Page, server: Running, request: pytest.Fix
     expect(one.locator("#log li")).to_have_count(0)
 
 
-SIZES = ("phone", "390x664", "1280x800", "640x400")
+@pytest.mark.parametrize("key", ["B", "\N{CYRILLIC SMALL LETTER I}"])
+def test_letters_act_with_caps_lock_on_other_layouts_and_in_browsers_without_popovers(
+    page: Page, server: Running, key: str
+) -> None:
+    page.add_init_script(
+        """const { querySelector } = Document.prototype, { supports } = CSS;
+        Document.prototype.querySelector = function (selector) {
+            if (selector.includes(":popover-open")) throw new DOMException("not a valid selector", "SyntaxError");
+            return querySelector.call(this, selector);
+        };
+        CSS.supports = (text) => !text.includes(":popover-open") && supports.call(CSS, text);"""
+    )
+    begin(page, server)
+    press = "key => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, code: 'KeyB', bubbles: true }))"
+    page.evaluate(press, key)
+    expect(page.locator("#hand .card").nth(1)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+    expect(page.locator("#hand [aria-pressed=true]")).to_have_count(0)
 
-HIDDEN = """() => [...document.querySelectorAll('#hand .card, #board .cell, #actions button, #score, #status, .seat')]
+
+def test_after_a_play_the_next_card_has_the_focus(page: Page, server: Running) -> None:
+    """Also when an agent has answered meanwhile."""
+    begin(page, server, "players", opponent1="greedy")
+    second, third = page.locator("#hand .card").nth(1), page.locator("#hand .card").nth(2).get_attribute("data-card")
+    second.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-act=play]")).to_be_enabled()
+    page.keyboard.press("Enter")
+    expect(page.locator("#log li")).to_have_count(2)
+    expect(page.locator("#hand .card:focus")).to_have_attribute("data-card", third or "")
+
+
+SIZES = ("320x568", "360x640", "390x664", "390x844", "1280x800", "640x400")
+
+HIDDEN = """() => [...document.querySelectorAll(
+        '#hand .card, #board .cell, #actions button, #score, #status, .seat, .seat .count')]
     .filter(one => {
-        const hand = one.closest('#hand');
-        if (hand) hand.scrollLeft = one.offsetLeft - hand.offsetLeft - hand.clientWidth / 2;
         const box = one.getBoundingClientRect();
         const over = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
         return scrollY || box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight
             || !over || !(one.contains(over) || over.closest('#board') && one.closest('#board'));
     }).map(one => one.outerHTML.slice(0, 200))"""
-"""Returns what is not reached without scrolling the page, where the hand may be scrolled sideways."""
+"""Returns what is not in sight."""
+
+
+def drawing(cards: int) -> Session:
+    """A solitaire with so many cards in the hand, by plays that draw most."""
+    session = Session(Rules(), [None], Seeded(3))
+    while len(hand := session.game.hand(0)) < cards:
+        plays = (play for card in hand for play in session.scores(card).values())
+        play = max(plays, key=lambda play: (play.draws, play.points))
+        session.play(spec_of(session.rules).notation.encode_play(session.rules, play.card, play.cell))
+    return session
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    ("kind", "options"), [("solitaire", {}), ("players", {}), ("players", {"num_players": "4"}), ("spiral", {})]
-)
-def test_hand_grid_and_buttons_are_always_visible(
-    open_page: OpenPage, server: Running, size: str, kind: str, options: dict[str, str]
+@pytest.mark.parametrize("game", [8, 10, 13, Rules(2), Rules(4), spiral.Rules()], ids=str)
+def test_the_whole_hand_the_grid_and_the_buttons_are_in_sight(
+    open_page: OpenPage, server: Running, size: str, game: int | BaseRules
 ) -> None:
     page = open_page(size)
-    begin(page, server, kind, **options)
+    if isinstance(game, int):
+        session = drawing(game)
+    else:
+        session = Session(game, [None, *["greedy"] * (game.num_players - 1)], Seeded(0))
+    page.goto(f"{server.link}game/{server.games.start(session).name}")
+    page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     cards = page.locator("#hand .card").evaluate_all("all => all.map(card => card.getBoundingClientRect().width)")
-    assert min(cards) >= 40, "wide enough for a finger"
+    width, height = map(int, size.split("x"))
+    assert min(cards) >= (40 if min(width, height) >= 390 else 24), "wide enough for a finger"
     assert page.evaluate(HIDDEN) == []
     page.locator("#hand .card:enabled").last.click()
     expect(page.locator("#board")).to_have_class("yours")
     assert page.evaluate(HIDDEN) == []
-    before = page.locator("#hand").evaluate("hand => (hand.scrollLeft = 30, hand.scrollLeft)")
-    page.keyboard.press("p")
-    expect(page.locator("[data-act=points]")).to_have_attribute("aria-pressed", "false")
-    assert page.locator("#hand").evaluate("hand => hand.scrollLeft") == before, "what is scrolled stays so"
+
+
+@pytest.mark.parametrize(("size", "text"), [("320x200", "100%"), ("390x844", "200%"), ("1280x800", "200%")])
+def test_large_text_leaves_the_grid_its_size(open_page: OpenPage, server: Running, size: str, text: str) -> None:
+    """The page scrolls then: nothing is cut off."""
+    page = open_page(size)
+    page.goto(f"{server.link}game/{server.games.start(drawing(10)).name}")
+    page.wait_for_load_state()
+    page.evaluate("size => { document.documentElement.style.fontSize = size; }", text)
+    assert page.locator("#board svg").evaluate("board => Math.min(board.clientWidth, board.clientHeight)") > 200
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    scroll = "one.scrollIntoView({ block: 'center' });"
+    assert page.evaluate(HIDDEN.replace("scrollY || ", "").replace("const box", f"{scroll} const box")) == []
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("k")
+    expect(page.locator("#hand [aria-pressed=true]")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize(("lesson", "steps"), [("Quincunx", 8), ("the spiral game", 3)])
@@ -363,6 +448,14 @@ def test_todays_deal_is_copied(open_page: OpenPage, server: Running) -> None:
     expect(page.locator("[data-copy]")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith(f"Quincunx, deal of {today():%d %b %Y}\n")
+    page.reload()
+    page.evaluate(
+        "() => { navigator.clipboard.writeText = () => Promise.reject(new DOMException('no', 'NotAllowedError')); }"
+    )
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator("[data-copy]")).to_have_text("Selected")
+    assert page.evaluate("getSelection().toString()").split() == copied.split()
 
 
 @pytest.mark.parametrize("size", ["390x664", "844x390"])

@@ -292,8 +292,8 @@ class View:
 
     @property
     def columns(self) -> int:
-        """Number of columns of the hand; the same throughout a game."""
-        return max(4, *(-(-len(hand) // 2) for hand in self.session.game.deals[0].hands))
+        """Number of columns of a hand in two rows; the same throughout a game whose hands do not grow."""
+        return max(4, *(-(-len(hand) // 2) for hand in (self.held, *self.session.game.deals[0].hands)))
 
     @property
     def owner(self) -> str:
@@ -331,18 +331,24 @@ class View:
 
     @property
     def said(self) -> str:
-        """The play and the result in words, for screen readers."""
-        result = f" {self.ending.headline}" if self.ending else ""
-        play = self.play or (None if self.scene.pending else self.scene.last)
+        """The candidate play in words, for screen readers."""
+        return self._in_words(self.play) if self.play else ""
+
+    @property
+    def news(self) -> str:
+        """The last play, the result and the sentence of a guided game in words, for screen readers."""
+        last = None if self.scene.pending else self.scene.last
         faces = {face.name: face.words for face in self.scene.faces}
         lesson = re.sub(r"\b\w+\b", lambda match: faces.get(match[0], match[0]), self.lesson)
-        if play is None:
-            return lesson
-        who = "" if self.play else play.title.partition("played ")[0] + "played "
+        told = [self._in_words(last) if last else "", self.ending.headline if self.ending else "", lesson]
+        return minus(" ".join(filter(None, told)))
+
+    def _in_words(self, play: ScoredPlay) -> str:
+        candidate = play is self.play
+        who = "" if candidate else f"{play.title.partition('played ')[0]}played "
         parts = ", ".join(text for text, _ in chips(play)) or "no points"
-        points = f": {f'{signed(play.points)}, ' if self.play else ''}{parts}" if play.scored else ""
-        card = self.scene.faces[play.card].words
-        return minus(f"{who}{card} at {self.scene.place_name(play.cell)}{points}.{result} {lesson}".strip())
+        points = f": {f'{signed(play.points)}, ' if candidate else ''}{parts}" if play.scored else ""
+        return minus(f"{who}{self.scene.faces[play.card].words} at {self.scene.place_name(play.cell)}{points}.")
 
     def named(self, text: str) -> str:
         """Return a text with names of players and places for the reader."""
@@ -367,8 +373,12 @@ class View:
         """Return a day's result as text to share; empty before the end and in other games."""
         if not self.ending or not self.table.day:
             return ""
-        reached = next((each for each in self.table.compared if each.startswith(f"{ADVISING_LEVEL} ")), "")
-        return shared(self.session.record, minus(self.ending.headline), streak, reached)
+        return shared(self.session.record, minus(self.ending.headline), streak, self._reached)
+
+    @property
+    def _reached(self) -> str:
+        """The sentence on the adviser's points on the same deal; empty until they are known."""
+        return next((each for each in self.table.compared if each.startswith(f"{ADVISING_LEVEL} ")), "")
 
     def result(self, best: int | None, streak: int) -> list[str]:
         """Return sentences on the points and the days in a row."""
@@ -376,7 +386,9 @@ class View:
         points = None if seat is None else points_of(self.game, seat)
         if self.table.paused or seat is None or not self.game.decided:
             return []
-        found = [*self.table.compared, *[f"{ADVISING_LEVEL} plays the same deal …"] * self.table.comparing]
+        found = [*self.table.compared]
+        if self.table.comparing and not self._reached:
+            found.append(f"{ADVISING_LEVEL} plays the same deal …")
         reasons = self.session.uncounted if self.table.lesson is None else ("guided game",)
         if reasons:
             found.append(f"Not counted for your best: {', '.join(reasons)}.")

@@ -8,7 +8,10 @@ let waiting = 0; // requests without an answer
 let acting = 0; // actions that are on their way; they are sent one after the other
 let actions = Promise.resolve();
 let hinted = false; // whether the first hint is to be chosen when it arrives
-let pressed = null; // the card on which the mouse button or the finger went down
+let pressed = null; // the card on which the mouse button or the finger went down, and whether it was chosen before
+let focus = null; // name of the part that has the focus, which it gets back when it is shown anew
+let place = 0; // of the last played card in the hand: the focus goes to the next one
+let heard = ""; // the position whose news the screen reader has
 
 const one = (selector, within = document) => within.querySelector(selector);
 const state = () => one("#state").dataset;
@@ -53,16 +56,24 @@ function show(html) {
 }
 
 function replace(page) {
-  const focused = document.activeElement?.dataset.focus;
+  focus = document.activeElement.dataset.focus ?? focus;
   for (const part of page.querySelectorAll("body > [id]")) {
     const old = document.getElementById(part.id); // what has not changed stays, so that clicks and focus are not lost
     if (old.outerHTML === part.outerHTML) continue;
-    const { scrollLeft } = old;
     old.replaceWith(part);
-    part.scrollLeft = scrollLeft;
   }
-  if (one("#live").textContent !== state().said) one("#live").textContent = state().said;
-  if (focused && document.activeElement?.dataset.focus !== focused) one(`[data-focus="${focused}"]`)?.focus();
+  const { position, news, said } = state();
+  const words = [position === heard ? "" : news, said].join(" ").trim();
+  heard = position;
+  if (one("#live").textContent !== words) one("#live").textContent = words;
+  if (focus !== null && document.activeElement === document.body) refocus();
+}
+
+// What had the focus is gone, or takes no input now: the next card has it, or what there is to do instead.
+function refocus() {
+  const cards = document.querySelectorAll("#hand .card:enabled");
+  const instead = one("#ending[tabindex], #announce input, [data-act=next], [data-act=show]");
+  (one(`[data-focus="${focus}"]:enabled`) ?? instead ?? cards[Math.min(place, cards.length - 1)])?.focus();
 }
 
 async function ask(what, fields, method = "GET") {
@@ -108,14 +119,16 @@ function act(what, fields = {}) {
 function choose(change) {
   const before = { ...chosen };
   Object.assign(chosen, change);
-  for (const card of document.querySelectorAll("#hand .card")) card.ariaPressed = card.dataset.card === chosen.card;
+  for (const card of document.querySelectorAll("#hand .card")) card.setAttribute("aria-pressed", card.dataset.card === chosen.card);
   if (chosen.card !== before.card) one("#hand [aria-pressed=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  for (const hint of document.querySelectorAll("[data-hint]")) hint.ariaPressed = hint.dataset.hint === `${chosen.card} ${chosen.cell}`;
+  for (const hint of document.querySelectorAll("[data-hint]")) hint.setAttribute("aria-pressed", hint.dataset.hint === `${chosen.card} ${chosen.cell}`);
   if (!acting && Object.keys(chosen).some((key) => chosen[key] !== before[key])) ask("view", chosen);
 }
 
 function play(cell = chosen.cell) {
   if (chosen.card === "" || cell === "") return;
+  focus ??= "";
+  place = held(document).findIndex((card) => card.dataset.card === chosen.card);
   act("play", { card: chosen.card, cell });
   Object.assign(chosen, { card: "", cell: "" }); // a second click plays nothing
 }
@@ -123,7 +136,7 @@ function play(cell = chosen.cell) {
 function hint() {
   const buttons = acting ? [] : [...document.querySelectorAll("#hints button")]; // others belong to an old position
   if (buttons.length) {
-    const at = buttons.findIndex((button) => button.ariaPressed === "true");
+    const at = buttons.findIndex((button) => button.matches("[aria-pressed=true]"));
     chooseHint(buttons[(at + 1) % buttons.length]);
   } else {
     hinted = true;
@@ -181,20 +194,17 @@ function onMove(event) {
 }
 
 function onDown(event) {
+  focus = null; // a click moves it
   const card = event.target.closest?.("#hand .card:enabled")?.dataset.card;
   pressed = event.button === 0 && card !== undefined ? { card, again: card === chosen.card } : null;
-  if (pressed && event.pointerType === "mouse") choose({ card }); // a finger may scroll the hand: it chooses with a click
+  if (pressed && event.pointerType === "mouse") choose({ card }); // a finger may scroll the page: it chooses with a click
 }
 
 function onUp(event) {
-  if (event.button !== 0) return;
-  const cell = cellAt(event);
-  const card = at(event, "#hand .card")?.dataset.card;
-  if (cell && chosen.card !== "") {
-    if (event.pointerType === "mouse" || cell === chosen.cell) play(cell);
-    else choose({ cell });
-  } else if (event.pointerType === "mouse" && pressed?.again && card === pressed.card && legal().length === 1) play();
-  pressed = null;
+  const cell = event.button === 0 && chosen.card !== "" && cellAt(event);
+  if (!cell) return;
+  if (event.pointerType === "mouse" || cell === chosen.cell) play(cell);
+  else choose({ cell });
 }
 
 function onClick(event) {
@@ -209,26 +219,33 @@ function onClick(event) {
   else if (button.dataset.hint) chooseHint(button);
   else if (step) one("#announce input").value = Number(one("#announce input").value) + Number(step); // some keypads have no minus
   else if (announce) act("play", { announce });
-  else if (card && (event.detail === 0 || event.pointerType !== "mouse")) {
-    if (card === chosen.card && legal().length === 1) play(); // by keyboard or finger
+  else if (card) {
+    const again = pressed?.card === card ? pressed.again : card === chosen.card; // the mouse has chosen it meanwhile
+    if (again && legal().length === 1) play();
     else choose({ card });
   }
+  pressed = null;
 }
 
 async function copy(button) {
   const text = button.previousElementSibling;
   getSelection().selectAllChildren(text); // where the browser does not let the page copy, the reader does
-  await navigator.clipboard?.writeText(text.textContent);
-  button.textContent = navigator.clipboard ? "Copied" : "Selected";
+  const copied = await navigator.clipboard?.writeText(text.textContent).then(() => true, () => false);
+  button.textContent = copied ? "Copied" : "Selected";
+}
+
+// The letter or digit of a key: on a layout without Latin letters, the one at its place on other keyboards.
+function letter({ key, code }) {
+  return (/^[a-z\d?]$/i.test(key) ? key : code.replace(/^(Key|Digit)(?=.$)/, "")).toLowerCase();
 }
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   if (event.key.startsWith("Arrow")) move(event.key);
-  else if (event.key === "Escape" && !one(":popover-open")) choose({ card: "", cell: "" });
-  else if (event.key === "Enter" && chosen.cell !== "" && !event.target.closest?.("#actions, #hints [aria-pressed=false], header, a")) play();
+  else if (event.key === "Escape" && !(CSS.supports("selector(:popover-open)") && one(":popover-open"))) choose({ card: "", cell: "" });
+  else if (event.key === "Enter" && chosen.cell !== "" && !event.target.closest?.("#actions, #hints [aria-pressed=false], header, a")) event.repeat || play();
   else if (event.key.length === 1 && event.key !== " " && one("#letters").checked) {
-    const button = one(`[data-key="${CSS.escape(event.key)}"]:enabled`);
+    const button = one(`[data-key="${CSS.escape(letter(event))}"]:enabled`);
     if (!button) return;
     button.click();
   } else return;
@@ -236,6 +253,7 @@ function onKey(event) {
 }
 
 if (game) {
+  heard = state().position;
   game.addEventListener("pointermove", onMove);
   document.addEventListener("pointerdown", onDown);
   document.addEventListener("pointerup", onUp);
