@@ -56,6 +56,9 @@ html_sourcelink_suffix = ""  # a notebook is downloaded under its name
 
 myst_heading_anchors = 4  # the anchors of headings that code-hosting sites use
 myst_enable_extensions = ["colon_fence"]
+myst_url_schemes = dict.fromkeys(("http", "https", "mailto")) | {  # code-hosting sites show a link to `site:` as text
+    "site": {"url": "../_static/{{path}}", "classes": ["door"]}
+}
 nb_render_markdown_format = "gfm"  # tables in the outputs of notebooks
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
@@ -88,6 +91,7 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", short_array_types)
     app.connect("missing-reference", resolve_as_python)
     app.connect("html-page-context", complete_page)
+    app.connect("html-page-context", mend_page, priority=900)  # after the theme
     app.connect("build-finished", write_games)
 
 
@@ -104,6 +108,24 @@ def complete_page(app: Any, page: str, template: str, context: dict[str, Any], d
         source = context["pathto"](f"_sources/{context['sourcename']}", 1)
         link = f'</h1>\n<p><a href="{source}" download>Download the notebook</a></p>'
         context["body"] = context["body"].replace("</h1>", link, 1)
+
+
+def mend_page(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
+    """Give captions of the sidebar a level, and let pages with source code link to where its objects are documented."""
+    if "furo_navigation_tree" in context:
+        tree = context["furo_navigation_tree"]
+        context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    if not page.startswith("_modules/"):
+        return
+    module, objects = page.removeprefix("_modules/").replace("/", "."), app.env.domains.python_domain.objects
+
+    def documented(found: re.Match[str]) -> str:
+        known = objects.get(f"{module}.{found[2]}")
+        link = f"{context['pathto'](known.docname)}#{known.node_id}" if known else found[3]
+        return f'{found[1]}"{link}"'
+
+    body = re.sub(r'(id="([\w.]+)">\s*<a class="viewcode-back" href=)"([^"]*)"', documented, context["body"])
+    context["body"] = re.sub(r'<li><a href="builtins.html">builtins</a></li>\n?', "", body)  # which has no source
 
 
 def write_games(app: Any, error: Exception | None) -> None:

@@ -2,6 +2,7 @@
 
 It is one file that loads nothing. Tables, texts and drawings come from the package.
 
+    python -m docs.game_page             # write it to build/game.html
     python -m docs.game_page runs/ppo    # take the network of the hints from a run of train.ppo
 """
 
@@ -27,6 +28,7 @@ from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render.animation import parts_of
 from quincunx_env.render.svg import draw_card
 from quincunx_env.render.words import pieces_of
+from quincunx_env.utils.files import write_text
 
 FOLDER = Path(__file__).with_name("game")
 NETWORK = FOLDER / "network.json"
@@ -104,4 +106,10 @@ def take_network(run: Path) -> None:
 
 
 if __name__ == "__main__":
-    take_network(Path(sys.argv[1]))
+    if sys.argv[1:]:
+        take_network(Path(sys.argv[1]))
+    else:
+        path = Path("build", "game.html")
+        path.parent.mkdir(exist_ok=True)
+        write_text(path, game_page())
+        print(f"open {path} in a browser")

@@ -164,7 +164,7 @@ def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatc
     runs = programs(command)
     monkeypatch.chdir(tmp_path)
     for module, *arguments in runs:
-        if module.split(".")[0] in {"quincunx_env", "train"}:
+        if module.split(".")[0] in {"quincunx_env", "train"} or module == "docs.game_page":
             small = SMALL.get(module) or SMALL.get(" ".join([module, *arguments[:1]]), "")
             run(module, [*arguments, *small.split()], monkeypatch)
 

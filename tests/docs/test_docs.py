@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -184,6 +185,28 @@ def test_many_games_are_shown_side_by_side() -> None:
         assert difference(image.convert("RGB"), side_by_side(batch)) < TOLERANCE, "out of date: run `make docs`"
 
 
+def broken_links(site: Path) -> set[str]:
+    """Links of a built site to places that it lacks; the pages that play have scripts that write theirs."""
+    pages = {path.resolve(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    places = {path: {*re.findall(r'\s(?:id|name)="([^"]+)"', text)} for path, text in pages.items()}
+    broken = set()
+    for page, text in pages.items():
+        for link in re.findall(r'<[^<>]*\s(?:href|src)="([^"]*)"', text):
+            file, _, place = unquote(link).partition("#")
+            target = (page.parent / file.partition("?")[0]).resolve() if file else page
+            local = not re.match(r"\w+:", link) and page.parent.name != "_static"
+            if local and not (target.exists() and (not place or target.suffix != ".html" or place in places[target])):
+                broken.add(f"{page.relative_to(site.resolve())}: {link}")
+    return broken
+
+
+def test_pages_name_the_game_by_an_address_that_a_checkout_has() -> None:
+    """The folder ``_static`` is one of the built site alone."""
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
+    assert not re.findall(r'href="[^"]*_static/|\]\([^)]*_static/', "".join(texts))
+    assert "python -m docs.game_page" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.site
 def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path) -> None:
     """As ``make docs`` builds it; this checks references, links between pages and the cells of notebooks."""
@@ -196,9 +219,11 @@ def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path)
     for notebook in NOTEBOOKS:
         written = (tmp_path / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
         assert "cell_output" in written, f"{notebook.name} was not run"
+    assert broken_links(tmp_path) == set()
     holder = re.findall(r"Copyright \(c\) (.*)", (ROOT / "LICENSE").read_text(encoding="utf-8"))[0]
     for page in tmp_path.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
+        assert 'role="heading">' not in text, f"{page.name} has a heading without a level"
         assert str(ROOT) not in text, f"{page.name} contains the path where it was built"
         assert not re.search(r"<p>\|.*\|$", text, re.MULTILINE), f"{page.name} shows a table as text"
         alone = ("index.html", "_static/game.html", "_static/replay.html")  # the first leads to docs
