@@ -28,6 +28,7 @@ from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import animate
 from quincunx_env.render.layout import HEIGHT, WIDTH
+from quincunx_env.render.words import play_for_people, scene_for_people
 from quincunx_env.utils.files import write_atomically
 
 __all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "animate", "frame", "in_colour", "save", "text", "to_svg"]
@@ -57,7 +58,7 @@ def to_svg(
     theme: svg.ThemeName = "dark",
     scale: float = 1.0,
 ) -> str:
-    """Draw a game as SVG, without any library.
+    """Draw a game as SVG, without any library. Places are named for people: B3 is column 1, row 2 of an action.
 
     Args:
         game: the game to show.
@@ -82,13 +83,13 @@ def to_svg(
             is out of range.
     """
     spec = spec_of(game.rules)
-    scene = spec.scene(game, seat)
+    scene = scene_for_people(spec.scene(game, seat))
     numbers, cards = _by_cell(game, values)
     return svg.draw(
         scene,
         portion=portion,
         theme=theme,
-        play=spec.candidate(game, *play) if play else None,
+        play=play_for_people(spec.candidate(game, *play)) if play else None,
         candidates=[]
         if candidates is None
         else [spec.candidate(game, candidates, cell) for cell in sorted(scene.legal)],

@@ -45,15 +45,17 @@ def for_people(text: str, names: Sequence[str] = ()) -> str:
     return re.sub(r"\b[Ss]eat (\d)\b", lambda seat: names[int(seat[1])] if names else seat[0], text)
 
 
-def scene_for_people(scene: Scene, names: Sequence[str]) -> Scene:
+def play_for_people(play: ScoredPlay, names: Sequence[str] = ()) -> ScoredPlay:
+    """Return a play with its title as of `for_people`."""
+    return play._replace(title=for_people(play.title, names))
+
+
+def scene_for_people(scene: Scene, names: Sequence[str] = ()) -> Scene:
     """Return a scene with texts as of `for_people`."""
-
-    def told(play: ScoredPlay | None) -> ScoredPlay | None:
-        return play and play._replace(title=for_people(play.title, names))
-
+    last, pending = (play and play_for_people(play, names) for play in (scene.last, scene.pending))
     seats = [seat._replace(name=for_people(seat.name, names)) for seat in scene.seats]
     notes = tuple(for_people(note, names) for note in scene.notes)
-    return replace(scene, seats=seats, notes=notes, last=told(scene.last), pending=told(scene.pending), lettered=True)
+    return replace(scene, seats=seats, notes=notes, last=last, pending=pending, lettered=True)
 
 
 def with_suits(text: str, faces: Iterable[Face]) -> str:

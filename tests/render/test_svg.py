@@ -1,12 +1,13 @@
 """Scenes as SVG: well-formed, complete, without hidden information."""
 
 import random
+import re
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from quincunx_env import Rules
+from quincunx_env import Rules, render
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.layout import Rect, layout_scene
@@ -70,6 +71,19 @@ def test_no_mark_covers_a_rank_or_a_value(name: str) -> None:
                     apart = x + width <= rect.x or rect.right <= x or y + height <= rect.y or rect.bottom <= y
                     assert apart, f"{scene.last}: a chip at {x}, {y}"
     assert chips >= 10
+
+
+def test_places_are_named_as_on_the_page() -> None:
+    """In the labels of the grid and in the titles of plays."""
+    game = new_game(Rules(), 0)
+    card = game.hand(0)[0]
+    drawn = render.to_svg(game, play=(card, 1))
+    game.step(card * game.rules.num_cells + 1)
+    drawn += render.to_svg(game)
+    words = re.findall('aria-label="(.*?)"', drawn)
+    assert {"A", "B", "C", "D", "1", "2", "3", "4"} <= {*words}
+    assert sum(" B1" in word for word in words) == 2
+    assert not re.search(r"\(\d, \d\)", drawn)
 
 
 def test_candidates_show_points_and_draws() -> None:
