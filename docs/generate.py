@@ -14,6 +14,7 @@ from docs.pictures import (
     draw_learning_curve,
     games,
     many_games,
+    update,
 )
 from tests.web import screenshots
 from tests.web.conftest import program_of_chromium
@@ -22,12 +23,11 @@ if __name__ == "__main__":
     for path, text in (pages() | pages_with_figures() | games() | files_with_addresses()).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    draw_learning_curve(CURVE)
-    CURVE.with_suffix(".csv").unlink()  # from docs/training
-    generalisation.draw(generalisation.PICTURE)
-    contact_sheet().save(SHEET, optimize=True)
-    ANIMATION.write_bytes(animation())
-    MANY.write_bytes(many_games())
+    update(CURVE, draw_learning_curve)
+    update(generalisation.PICTURE, generalisation.draw)
+    update(SHEET, lambda path: contact_sheet().save(path, optimize=True))
+    update(ANIMATION, lambda path: path.write_bytes(animation()))
+    update(MANY, lambda path: path.write_bytes(many_games()))
     if program_of_chromium():
         screenshots.write()
     else:

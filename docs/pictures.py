@@ -1,11 +1,13 @@
 """Pictures of the documentation: games, a contact sheet, animations."""
 
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, ImageSequence
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import value
@@ -22,11 +24,29 @@ from quincunx_env.quincunx.rules_card import examples
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import animate
+from quincunx_env.utils.files import write_atomically
 from tests.pictures import position
 from tests.variants import EVERY_GAME
 from train.td_lambda.results import stored_runs
 
 HERE = Path(__file__).parent
+
+
+def update(path: Path, draw: Callable[[Path], object]) -> None:
+    """Write a picture, unless the file shows the same: other versions of a library only encode it differently."""
+    with TemporaryDirectory() as folder:
+        new = Path(folder, path.name)
+        draw(new)
+        if not (path.exists() and _shown(path) == _shown(new)):
+            write_atomically(path, lambda unfinished: unfinished.write_bytes(new.read_bytes()))
+
+
+def _shown(path: Path) -> list[tuple[object, bytes]]:
+    """Return the duration and the pixels of each frame."""
+    with Image.open(path) as image:
+        frames = ImageSequence.Iterator(image)
+        return [(frame.info.get("duration"), frame.convert("RGBA").tobytes()) for frame in frames]
+
 
 GAMES: dict[str, BaseRules] = {
     "solitaire": Rules(),

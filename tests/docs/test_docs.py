@@ -25,6 +25,7 @@ from docs.pictures import (
     draw_learning_curve,
     games,
     side_by_side,
+    update,
 )
 from docs.programs import program
 from quincunx_env import Batch, Rules
@@ -169,6 +170,15 @@ def test_the_citation_is_of_this_version() -> None:
     assert version == quincunx_env.__version__
     [entry] = re.findall(r"```bibtex\n(.*?)```", text_of(FRONT), re.DOTALL)
     assert re.findall(r"(?:title|version) = \{(.*)\}", entry) == [title.replace("_", r"\_"), version]
+
+
+def test_a_picture_that_looks_the_same_is_left_alone(tmp_path: Path) -> None:
+    path, pixels = tmp_path / "picture.png", np.zeros((4, 4, 3), np.uint8)
+    for value, level, written in ((0, 0, True), (0, 9, False), (1, 9, True)):
+        pixels[0] = value
+        before = path.read_bytes() if path.exists() else b""
+        update(path, lambda new, level=level: Image.fromarray(pixels).save(new, compress_level=level))  # type: ignore[misc]
+        assert (path.read_bytes() != before) == written
 
 
 @pytest.mark.parametrize("path", [ANIMATION, MANY], ids=lambda path: path.stem)
@@ -348,6 +358,16 @@ def users_pages() -> set[Path]:
 def words(pages: set[Path]) -> int:
     """Count words, without the lines of tables."""
     return sum(any(map(str.isalnum, word)) for page in pages for word in page.read_text(encoding="utf-8").split())
+
+
+def test_the_table_of_environments_shows_each_with_a_picture_and_a_sentence() -> None:
+    pytest.importorskip("sb3_contrib")
+    from docs.pages import ENVIRONMENTS
+
+    page = ROOT / "docs" / "environments" / "index.md"
+    rows = re.findall(r"^\| !\[\]\((\S+)\) \| \[.+?\]\((\w+)\.md\) \| [^|]+\. \| ", text_of(page), re.MULTILINE)
+    assert [name for _, name in rows] == [*ENVIRONMENTS]
+    assert all((page.parent / picture).is_file() for picture, _ in rows)
 
 
 def test_pages_are_short() -> None:

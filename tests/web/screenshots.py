@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from docs.pictures import update
 from quincunx_env import Rules
 from quincunx_env.arena import Deals, Run, evaluate, explain
 from quincunx_env.arena.games import Games
@@ -63,7 +64,7 @@ def _side_by_side(shots: Sequence[Image.Image], out: Path) -> None:
     both = Image.new("RGBA", (sum(shot.width for shot in shots) + GAP, max(shot.height for shot in shots)))
     both.paste(shots[0], (0, 0))
     both.paste(shots[1], (shots[0].width + GAP, 0))
-    both.save(out, lossless=True, method=6)
+    update(out, lambda path: both.save(path, lossless=True, method=6))
 
 
 def write() -> None:

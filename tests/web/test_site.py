@@ -78,7 +78,7 @@ def test_the_front_page_begins_with_a_game_and_code(site: str, open_page: OpenPa
     expect(door).to_be_visible()
 
 
-@pytest.mark.parametrize("page", ["index", "learn", "agents", "training", "play"])
+@pytest.mark.parametrize("page", ["index", "learn", "agents", "training", "play", "environments/index"])
 def test_pages_fit_a_phone(site: str, open_page: OpenPage, page: str) -> None:
     opened = open_page("390x664")
     opened.goto(f"{site}/docs/{page}.html")
