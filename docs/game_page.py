@@ -13,12 +13,15 @@ import sys
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from quincunx_env import Game, Rules
 from quincunx_env.core.scene import Scene, place_name
+from quincunx_env.play.daily import page_of
+from quincunx_env.play.lessons import lessons
 from quincunx_env.play.web.pages import KEYS, colours, suits
 from quincunx_env.play.web.rules_pictures import pictures
 from quincunx_env.quincunx import scoring
@@ -26,15 +29,19 @@ from quincunx_env.quincunx.cards import BASIC_DECK, CARDS
 from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render.animation import parts_of
-from quincunx_env.render.svg import draw_card
-from quincunx_env.render.words import pieces_of
+from quincunx_env.render.svg import THEMES, draw_card
+from quincunx_env.render.words import pieces_of, with_suits
 from quincunx_env.utils.files import write_text
 
 FOLDER = Path(__file__).with_name("game")
+SCRIPTS = ("engine.js", "network.js", "memory.js", "texts.js", "page.js")
 NETWORK = FOLDER / "network.json"
 WEB = Path(__file__).parents[1] / "quincunx_env" / "play" / "web"
 RULES = {players: Rules(num_players=players) for players in (1, 2)}
 """The set-ups that the page plays, by number of players."""
+
+KINDS = {"basic": "neighbours", "three": "three of a kind", "power": "power play"}
+"""Kinds of points in words for strangers."""
 
 MIDDLE, LEVELS = 80, 45
 """Code of the letter that stands for a weight of 0, and levels on either side."""
@@ -46,11 +53,14 @@ def game_page() -> str:
     drawn = [parts_of(draw_card(scene, card)) for card in BASIC_DECK]
     shared = dict.fromkeys(line for definitions, _ in drawn for line in definitions)
     cards = (f'<g id="card{card}">{"".join(lines)}</g>' for card, (_, lines) in enumerate(drawn))
-    script, style = _text("engine.js", "network.js", "page.js"), _text(WEB / "static" / "style.css", "page.css")
-    data = _tables(scene) | {"network": json.loads(_text(NETWORK))}
+    script, style = _text(*SCRIPTS), _text(WEB / "static" / "style.css", "page.css")
+    data = _tables(scene) | {"lesson": _lesson(scene), "network": json.loads(_text(NETWORK))}
     environment = Environment(loader=FileSystemLoader([FOLDER, WEB / "templates"]), autoescape=True, trim_blocks=True)
     return environment.get_template("page.html").render(
         style=Markup(colours() + style),
+        themes=THEMES,
+        preview=urljoin(page_of(0, 0), "preview.png"),  # a picture of a game, which docs/conf.py puts beside the page
+        lesson=data["lesson"]["title"],
         icon=b64encode((WEB / "static" / "icon.svg").read_bytes()).decode(),
         drawings=Markup("".join([*shared, *cards])),
         pictures=[(_drawing(picture), text) for picture, text in pictures(RULES[1])],
@@ -83,8 +93,21 @@ def _tables(scene: Scene) -> dict[str, Any]:
         setup["places"] = [place_name(*RULES[players].grid.place(cell)) for cell in range(RULES[players].num_cells)]
     points: dict[str, Any] = {"three": scoring.THREE_BONUS, "straight": scoring.STRAIGHT_BONUS}
     points |= {"pair": scoring.PAIR_BONUS, "draws": scoring.DRAWING_SUMS}
-    texts = {"ratings": scoring.RATINGS, "steps": scoring.RATING_STEPS, "keys": KEYS}
-    return {"cards": cards, "setups": setups, "points": points, **texts}
+    return {"cards": cards, "setups": setups, "points": points, "kinds": KINDS, "keys": KEYS}
+
+
+def _lesson(scene: Scene) -> dict[str, Any]:
+    """Return the guided game of the solitaire: its deal, plays, and sentences as HTML."""
+    lesson = lessons()["solitaire"]
+    session, steps = lesson.session(), []
+    for step in lesson.steps:
+        action = session.parse(step.play)
+        card, cell = divmod(action, RULES[1].num_cells)
+        cells = [row * RULES[1].setup.side + column for row, column in step.cells]
+        html = _drawing(with_suits(step.text, scene.faces))
+        steps.append({"card": card, "cell": cell, "cells": cells, "html": html})
+        session.play(action)
+    return {"title": lesson.title, "seed": lesson.seed, "end": lesson.end, "steps": steps}
 
 
 def take_network(run: Path) -> None:

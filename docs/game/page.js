@@ -1,111 +1,100 @@
-// The page: choosing, playing, texts. The rules are in engine.js, the network in network.js.
+// The page: choosing, playing, showing. The rules are in engine.js, the network in network.js.
 const one = (selector) => document.querySelector(selector);
-const YOU = 0;
 const THINKING = 700; // milliseconds until Easy plays, so that one sees the play before
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-let deal, game, turns, used, chosen, hinted, cells;
-
-// --- Texts ---
-
-const plain = (number) => `${number}`.replace("-", "−");
-const signed = (number) => (number > 0 ? `+${number}` : plain(number));
-const counted = (number, what) => `${plain(number)} ${what}${Math.abs(number) === 1 ? "" : "s"}`;
-const tone = (points) => (points > 0 ? "gain" : points < 0 ? "loss" : "quiet");
-const names = () => ["You", "Easy"].slice(0, deal.players);
-const place = (cell) => SETUPS[deal.players].places[cell];
-const picture = (id) => `<svg viewBox="0 0 80 100" aria-hidden="true"><use href="#${id}"/></svg>`;
-const total = (parts, what) => sum(parts.map((part) => part[what]));
-
-function chips(parts) { // [text, class] of each kind of part
-  const found = [];
-  for (const name of new Set(parts.map((part) => part.name))) {
-    const own = parts.filter((part) => part.name === name), points = total(own, "points");
-    const line = points > 0 && own.some((part) => part.cells.length > 1);
-    if (points) found.push([`${name} ${signed(points)}`, line ? "bonus" : tone(points)]);
-  }
-  const draws = total(parts, "draws");
-  return draws ? [...found, [counted(draws, "draw"), "draw"]] : found;
-}
-
-const inWords = (parts) => chips(parts).map(([text]) => text).join(", ") || "no points";
-const written = ({ card, cell }) => `${CARDS[card].html} at ${place(cell)}`;
-const spoken = ({ seat, card, cell, parts }) => `${names()[seat]} played ${CARDS[card].words} at ${place(cell)}: ${inWords(parts)}.`;
-
-function headline() { // as quincunx_env.notation.ending has it
-  const [mine, other] = game.scores;
-  if (game.lost) return "The round is lost: the hand ran out before the grid was full.";
-  if (mine === other) return `A draw: all have ${counted(mine, "point")}.`;
-  if (deal.players > 1) return `${mine > other ? "You win" : "Easy wins"} by ${counted(Math.abs(mine - other), "point")}.`;
-  const rating = 1 + DATA.steps.filter((least) => mine >= least).length;
-  return `You score ${counted(mine, "point")}, class ${rating} of ${DATA.ratings.length - 1} (${DATA.ratings[rating].replace("-", " to ")}).`;
-}
-
-function comparisons() { // with the points to beat, with the network on the same deal
-  const found = [];
-  if (deal.beat !== null) found.push(`You ${!game.lost && game.scores[YOU] > deal.beat ? "beat" : "did not beat"} ${plain(deal.beat)}.`);
-  if (deal.players === 1) {
-    const other = new Game(1, deal.seed);
-    while (!other.over) other.play(...preferred(other));
-    found.push(`The network ${other.lost ? "lost the round" : `reached ${plain(other.scores[0])}`} on this deal.`);
-  }
-  return used.size ? [...found, `Played with ${[...used].join(" and ")}.`] : found;
-}
-
-const today = () => new Date().toISOString().slice(0, 10).replaceAll("-", ""); // UTC, as in quincunx_env.play.daily
+let deal, game, turns, used, chosen, hinted, cells, told;
 
 // --- Deals and plays ---
 
-const address = (beat) => `#deal=${deal.seed}${deal.players > 1 ? `&players=${deal.players}` : ""}${beat === null ? "" : `&beat=${beat}`}`;
+const plays = (count = turns.length) => turns.slice(0, count).map(({ card, cell }) => [card, cell]);
+const state = () => ({ ...deal, plays: plays(), used: [...used] });
 
-function begin(seed, players, beat = null, before = null) { // beat: points to beat; before: what was played already
-  deal = { seed, players, beat };
-  [turns, used] = [before?.turns ?? [], new Set(before?.used)];
-  one("#grid").innerHTML = SETUPS[players].places.map((name) => `<button type="button" tabindex="-1" data-place="${name}"></button>`).join("");
+function begin(next, before = null) { // with the plays before, if they are of this deal
+  const known = [before, ...remembered().running].find((each) => each?.plays && same(each, next));
+  deal = { ...next, look: before?.look };
+  used = new Set(HELPS.filter((help) => known?.used?.includes?.(help)));
+  const { places, side } = SETUPS[deal.players];
+  one("#grid").innerHTML = places.map((name) => `<button type="button" tabindex="-1" data-place="${name}"></button>`).join("");
   cells = [...one("#grid").children];
-  one("#grid").style.setProperty("--side", SETUPS[players].side);
-  for (const texts of document.querySelectorAll("[data-players]")) texts.hidden = texts.dataset.players !== `${players}`;
-  rebuild();
+  one("#grid").style.setProperty("--side", side);
+  for (const texts of document.querySelectorAll("[data-players]")) texts.hidden = texts.dataset.players !== `${deal.players}`;
+  close();
+  replay(known?.plays ?? []);
+  told = turns.length;
+  follow();
 }
 
-function beginAsAddressed() { // today's deal if the address has none; a page that is loaded anew goes on
-  const asked = new URLSearchParams(location.hash.slice(1)), number = (name, form) => (form.test(asked.get(name)) ? asked.get(name) : null);
-  begin(number("deal", /^\d{1,18}$/) ?? today(), +number("players", /^2$/) || 1, number("beat", /^-?\d{1,4}$/), location.hash && history.state);
+function replay(plays) { // anew if they do not fit, as may those that another version of the page kept
+  const start = () => { [turns, game] = [[], new Game(deal.players, deal.seed)]; };
+  start();
+  try { for (const play of plays) lay(...play); } catch { start(); }
 }
 
-function rebuild() {
-  game = new Game(deal.players, deal.seed);
-  for (const { card, cell } of turns) game.play(card, cell);
-  follow(show);
+function lay(card, cell) {
+  turns.push({ seat: game.mover, card, cell, parts: game.parts(card, cell) });
+  game.play(card, cell);
 }
 
-function follow(change) { // a new position: keep it, show it, let Easy answer
+function after(plays) { // the position
+  const other = new Game(deal.players, deal.seed);
+  for (const play of plays) other.play(...play);
+  return other;
+}
+
+function finished(other) { // by the network
+  while (!other.over) other.play(...preferred(other));
+  return other;
+}
+
+function go(next, before = null) { // Back returns to this game
+  try { history.pushState(before, "", addressOf(next)); } catch { /* a framed page may have no address */ }
+  begin(next, before);
+  attend(0);
+}
+
+function follow(change = show) { // a new position: keep it, show it, let Easy answer
   [chosen, hinted] = [{ card: null, cell: null }, null];
-  try { history.replaceState({ turns, used: [...used] }, "", address(deal.beat)); } catch { /* a framed page may have no address */ }
+  try { history.replaceState(state(), ""); } catch { /* as above */ }
+  if (turns.length && !deal.lesson && deal.look !== turns.length) rememberGame(state(), game.over);
   change();
-  const now = game;
-  if (!yours() && !game.over) setTimeout(() => { if (game === now) turn(...greedy(game)); }, calm ? 0 : THINKING);
+  review();
+  const now = game, ply = game.ply;
+  if (!yours() && !game.over) setTimeout(() => { if (game === now && ply === now.ply) turn(...greedy(game)); }, calm ? 0 : THINKING);
 }
 
 function turn(card, cell) {
-  turns.push({ seat: game.mover, card, cell, parts: game.parts(card, cell) });
-  game.play(card, cell);
-  follow(() => (calm || !document.startViewTransition ? show() : document.startViewTransition(show)));
+  const mine = yours(), place = game.hands[YOU].indexOf(card);
+  lay(card, cell);
+  if (game.over && !deal.lesson) rememberResult({ seed: deal.seed, players: deal.players, scores: game.lost ? [] : game.scores, helped: helped() });
+  follow(() => move(held[card], cells[cell], () => {
+    show();
+    if (mine) attend(place);
+  }));
+}
+
+function attend(place) { // the focus goes to the next card of the hand
+  (one("#hand").children[Math.min(place, one("#hand").children.length - 1)] ?? one("#again")).focus({ preventScroll: true });
 }
 
 const yours = () => !game.over && game.mover === YOU;
 const candidate = () => yours() && chosen.card !== null && chosen.cell !== null;
+const isHint = () => hinted === `${chosen.card} ${chosen.cell}`;
+const wanted = () => (deal.lesson && yours() ? LESSON.steps[turns.length] : undefined);
+const advice = (game) => (game.players > 1 ? greedy(game) : preferred(game)).slice(0, 2);
 
 function choose(change) {
   if (!yours()) return;
+  const { card } = chosen;
   Object.assign(chosen, change);
   show();
+  if (chosen.card !== card) held[chosen.card]?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 const play = () => { if (candidate()) turn(chosen.card, chosen.cell); };
 
 function hint() {
-  if (!yours()) return;
-  const [card, cell] = deal.players > 1 ? greedy(game) : preferred(game);
+  if (!yours() || wanted()) return;
+  const [card, cell] = advice(game);
   used.add("hints");
   hinted = `${card} ${cell}`;
   choose({ card, cell });
@@ -114,7 +103,9 @@ function hint() {
 function undo() { // back to your last decision
   while (turns.length && turns.pop().seat !== YOU);
   used.add("undo");
-  rebuild();
+  replay(plays());
+  follow();
+  attend(0);
 }
 
 // --- What is shown ---
@@ -124,13 +115,17 @@ function paint(element, html) { // what has not changed stays, so that clicks an
 }
 
 const held = CARDS.map(({ words }, card) => {
-  const innerHTML = `${picture(`card${card}`)}<kbd aria-hidden="true"></kbd>`;
-  return Object.assign(document.createElement("button"), { type: "button", className: "card", title: words, ariaLabel: words, innerHTML });
+  const made = Object.assign(document.createElement("button"), { type: "button", className: "card", title: words });
+  made.innerHTML = `${picture(`card${card}`)}<kbd aria-hidden="true"></kbd>`;
+  made.setAttribute("aria-label", words);
+  return made;
 });
 
 function show() {
-  const last = turns.at(-1), hand = game.over ? [] : game.hands[YOU], shown = one("#hand").children;
-  one("#title").textContent = deal.players === 1 && deal.seed === today() ? "Today's deal" : `Deal ${deal.seed}`;
+  const last = turns.at(-1);
+  one("#title").textContent = titleOf(deal);
+  document.title = `${titleOf(deal)} · Quincunx`;
+  paint(one("#notice"), notice());
   const pile = `<div class="pile" title="cards left to draw">${picture("back")} ${game.pile.length} <span>in the pile</span></div>`;
   paint(one("#seats"), names().map(seatOf).join("") + pile);
   one("#seats").className = deal.players > 1 ? "several" : "alone";
@@ -139,50 +134,78 @@ function show() {
   one("#status").classList.toggle("yours", yours());
   paint(one("#score"), candidate() ? scored(chosen, game.parts(chosen.card, chosen.cell), "")
     : last ? scored(last, last.parts, `${names()[last.seat]} played `)
-      : `<div class="quiet">The score of a play appears here, with its parts.</div>`);
+      : `<div class="quiet">The score of a play appears here.</div>`);
   one("#score").classList.toggle("candidate", candidate());
   paint(one("#ending"), game.over ? ending() : "");
-  one("#hand").className = `columns${Math.max(4, Math.ceil(SETUPS[deal.players].hand / 2))}${hand.length ? "" : " empty"}`;
-  const changed = shown.length !== hand.length || hand.some((card, index) => shown[index] !== held[card]);
-  if (changed) one("#hand").replaceChildren(...hand.map((card) => held[card]));
+  showHand(game.over ? [] : game.hands[YOU]);
+  showActions();
+  say();
+}
+
+function showHand(hand) {
+  const shown = one("#hand"), columns = Math.ceil(Math.max(8, hand.length, SETUPS[deal.players].hand) / 2);
+  shown.className = `columns${columns}${hand.length ? "" : " empty"}`;
+  for (const button of [...shown.children]) if (!hand.includes(held.indexOf(button))) button.remove();
   hand.forEach((card, index) => {
-    held[card].ariaPressed = card === chosen.card;
-    held[card].dataset.key = held[card].lastChild.textContent = DATA.keys[index];
-    held[card].style.viewTransitionName = `card${card}`;
+    const button = held[card], letter = DATA.keys[index];
+    if (shown.children[index] !== button) shown.insertBefore(button, shown.children[index] ?? null);
+    button.disabled = wanted() && card !== wanted().card;
+    button.setAttribute("aria-pressed", card === chosen.card);
+    button.classList.toggle("wanted", card === wanted()?.card);
+    button.dataset.key = button.lastChild.textContent = letter;
   });
+}
+
+function showActions() {
   one("#play").hidden = one("#hint").hidden = game.over;
   one("#again").hidden = !game.over;
+  one("#share-it").hidden = !game.over || game.lost || deal.lesson;
   one("#play").disabled = !candidate();
-  one("#hint").disabled = !yours();
+  one("#hint").disabled = !yours() || Boolean(wanted());
+  one("#hint").textContent = deal.players > 1 ? "Most points" : "Hint";
   one("#undo").disabled = !turns.length;
-  const said = `${turns.slice(-deal.players).map(spoken).join(" ")} ${game.over ? headline() : ""}`.trim();
-  if (one("#live").textContent !== said) one("#live").textContent = said;
+  one("#share pre").textContent = game.over ? shared() : "";
+  paint(one("#asking"), turns.length && !game.over ? `<p>Leave this game? Back returns to it.</p>${button("close", "Go on with it")}` : "");
+  paint(one("#memory"), memory());
+}
+
+function say() { // what is new, once
+  const news = [...turns.slice(told).map(spoken), game.over ? headline() : "", deal.lesson ? one("#notice p")?.textContent : ""];
+  if (told !== turns.length) one("#live").textContent = told > turns.length ? `Back after ${counted(turns.length, "play")}.` : news.join(" ").trim();
+  told = turns.length;
 }
 
 function seatOf(name, seat) {
   const hand = game.hands[seat], mover = seat === game.mover && !game.over && deal.players > 1 ? " mover" : "";
   const left = game.over ? hand.map((card) => `<span class="reader">${CARDS[card].words}</span>${picture(`card${card}`)}`).join("") : "";
-  const count = `<span class="count">${counted(hand.length, "card")}</span><output>${plain(game.scores[seat])}</output>`;
-  return `<div class="seat${mover}"><b>${name}</b> ${count}${left && `<div class="left">${left}</div>`}</div>`;
+  const count = `<span class="count" title="cards in hand">${hand.length}<span> card${hand.length === 1 ? "" : "s"}</span></span>`;
+  return `<div class="seat${mover}"><b>${name}</b> ${count}<output>${plain(game.scores[seat])}</output>${left && `<div class="left">${left}</div>`}</div>`;
 }
 
 function showCell(button, cell) {
-  const taken = game.board[cell], free = taken === EMPTY, parts = free && yours() && chosen.card !== null ? game.parts(chosen.card, cell) : null;
+  const step = wanted(), taken = game.board[cell], free = taken === EMPTY, open = free && yours() && (!step || cell === step.cell);
+  const parts = open && chosen.card !== null ? game.parts(chosen.card, cell) : null;
   const points = parts && total(parts, "points"), draws = parts && total(parts, "draws");
-  button.className = `cell ${free ? "free" : "taken"}${cell === turns.at(-1)?.cell ? " last" : ""}${parts && cell === chosen.cell ? " chosen" : ""}`;
-  button.disabled = !free || !yours();
-  button.ariaLabel = `${place(cell)}: ${free ? "free" : CARDS[taken].words}${parts ? `, ${inWords(parts)}` : ""}`;
-  button.style.viewTransitionName = free ? "none" : `card${taken}`;
+  button.className = `cell ${free ? "free" : "taken"}`;
+  button.classList.toggle("last", cell === turns.at(-1)?.cell);
+  button.classList.toggle("chosen", Boolean(parts) && cell === chosen.cell);
+  button.classList.toggle("marked", chosen.card === null && Boolean(step?.cells.includes(cell)));
+  button.disabled = !open;
+  button.setAttribute("aria-label", `${place(cell)}: ${free ? "free" : CARDS[taken].words}${parts ? `, ${inWords(parts)}` : ""}`);
   const drawing = draws ? `<span class="chip draw">${counted(draws, "draw")}</span>` : "";
   paint(button, parts ? `<b class="${tone(points)}">${signed(points)}</b>${drawing}` : free ? "" : picture(`card${taken}`));
 }
 
-function status() {
-  if (!yours()) return game.over ? "" : "Easy is thinking …";
-  if (candidate() && hinted === `${chosen.card} ${chosen.cell}`) return `${deal.players > 1 ? "Most points" : "The network plays"}: ${written(chosen)}`;
-  if (candidate()) return `Play ${written(chosen)}?`;
-  if (chosen.card !== null) return `Choose a cell for ${CARDS[chosen.card].html}.`;
-  return turns.length ? "Choose a card." : `${deal.beat === null ? "" : `Beat ${plain(deal.beat)} on this deal. `}Choose a card to begin.`;
+function move(card, cell, change) { // it alone moves: the cards of the hand take clicks meanwhile
+  if (calm || !document.startViewTransition) return change();
+  const name = `moving${held.indexOf(card)}`;
+  card.style.viewTransitionName = name;
+  const moving = document.startViewTransition(() => {
+    card.style.viewTransitionName = "";
+    cell.style.viewTransitionName = name;
+    change();
+  });
+  moving.finished.finally(() => { cell.style.viewTransitionName = ""; });
 }
 
 function scored(play, parts, who) {
@@ -191,57 +214,149 @@ function scored(play, parts, who) {
 }
 
 function ending() {
-  const good = !game.lost && !(game.scores[1] > game.scores[YOU]), beat = game.scores[YOU];
+  const good = !game.lost && !(game.scores[1] > game.scores[YOU]);
   const points = game.lost ? "" : `<output>${game.scores.map(plain).join(" : ")}</output>`;
-  const link = game.lost ? "" : `<p><a href="${address(beat)}">Beat ${plain(beat)} on this deal</a>: a link to share.</p>`;
-  return `<div class="${good ? "good" : ""}">${points}${[headline(), ...comparisons()].map((text) => `<p>${text}</p>`).join("")}${link}</div>`;
+  const link = game.lost || deal.lesson ? "" : `<p><a href="${linkTo({ ...deal, beat: game.scores[YOU] })}">Beat ${unaided()}</a></p>`;
+  const sentences = [headline(), ...(deal.lesson ? [] : comparisons())].map((text) => `<p>${text}</p>`);
+  return `<div class="${good ? "good" : ""}">${points}${sentences.join("")}${link}</div>`;
+}
+
+function memory() { // what the page remembers, below the choice of a new game
+  const { results, best } = remembered(), days = daysInARow(), facts = [];
+  const others = running(deal).map((other, number) => button("resume", `Continue: ${titleOf(other)}`, `data-number="${number}"`));
+  if (best !== null) facts.push(`Best: ${counted(best, "point")}.`);
+  if (days > 1) facts.push(`${days} days in a row.`);
+  const rows = results.map((each) => `<li>${titleOf(each)}: ${result(each.scores)}</li>`);
+  return `${others.join("")}<p>${facts.join(" ")}</p>${rows.length ? `<h2>Your last games</h2><ol>${rows.join("")}</ol>` : ""}`;
+}
+
+// --- The plays beside the adviser's, after the end ---
+
+function review() { // row by row: the network takes its time
+  const shown = game.over && !deal.lesson, now = game, rows = shown ? judged() : [], what = deal.players > 1 ? "Most points" : "Network";
+  one("#game").classList.toggle("over", shown);
+  one("#review").innerHTML = shown ? `<table><tr><td></td><th>You</th><th>${what}</th><th>Lost</th></tr></table>` : "";
+  const add = () => {
+    const { value } = game === now ? rows.next() : {};
+    if (!value) return;
+    one("#review tbody").insertAdjacentHTML("beforeend", value);
+    setTimeout(add);
+  };
+  if (shown) setTimeout(add);
+}
+
+function* judged() { // lost: at once against Easy; alone, by what the network reaches from before the play and after it
+  const reached = (number) => (({ lost, scores }) => (lost ? 0 : scores[YOU]))(finished(after(plays(number))));
+  let before = deal.players > 1 ? null : reached(0);
+  for (const [number, { seat, card, cell }] of turns.entries()) {
+    if (seat !== YOU) continue;
+    const position = after(plays(number)), best = advice(position), now = before;
+    if (before !== null) before = reached(number + 1);
+    const lost = before === null ? position.value(...best)[0] - position.value(card, cell)[0] : now - before;
+    yield judgedRow(number, `${best}` === `${[card, cell]}` ? "the same" : written({ card: best[0], cell: best[1] }), lost);
+  }
+}
+
+function judgedRow(number, best, lost) {
+  const cellsOfRow = [`<button type="button" aria-label="Position before play ${number + 1}">${number + 1}</button>`, written(turns[number]), best];
+  return `<tr data-act="look" data-number="${number}">${cellsOfRow.map((html) => `<td>${html}</td>`).join("")}<td class="${tone(-lost)}">${plain(lost)}</td></tr>`;
+}
+
+function look({ number }) { // at the position before a play, which can be played anew
+  go({ ...deal, look: +number }, { ...state(), look: +number, plays: plays(number), used: HELPS });
+  hint();
+}
+
+// --- Boxes over the page: popovers, or where there are none (Firefox ESR 115), boxes that are shown and hidden ---
+
+const POPOVERS = "popover" in HTMLElement.prototype;
+const boxes = [...document.querySelectorAll("[popover]")];
+const opened = () => boxes.find((box) => (POPOVERS ? box.matches(":popover-open") : !box.hidden));
+
+function close() {
+  if (POPOVERS) opened()?.hidePopover();
+  else boxes.forEach((box) => { box.hidden = true; });
+}
+
+function toggle(box) {
+  const { hidden } = box;
+  close();
+  box.hidden = !hidden;
 }
 
 // --- Input ---
 
-function move(right, down) { // the focus, to the nearest free cell in a direction
+async function copy(_, button) {
+  const text = one("#share pre");
+  getSelection().selectAllChildren(text); // where the browser refuses to copy, the reader does
+  try {
+    await navigator.clipboard.writeText(text.textContent);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Selected, not copied";
+  }
+}
+
+const ACTS = {
+  play, hint, undo, look, close, copy,
+  today: () => go(todays()),
+  one: () => go(newDeal(`${Math.floor(Math.random() * 2 ** 31)}`)),
+  two: () => go(newDeal(`${Math.floor(Math.random() * 2 ** 31)}`, 2)),
+  learn: () => go(lesson()),
+  resume: ({ number }) => go(asked(linkTo(running(deal)[number]))),
+  back: () => history.back(),
+  send: () => navigator.share({ text: one("#share pre").textContent }).catch(() => {}), // the reader may think better of it
+};
+
+function step(right, down) { // the focus, to the nearest free cell in a direction
   const { side } = game, at = (cell) => [cell % side, Math.floor(cell / side)], first = chosen.cell === null;
   const [x, y] = first ? [(side - 1) / 2, (side - 1) / 2] : at(chosen.cell);
   const far = (cell) => {
     const [column, row] = at(cell), along = (column - x) * right + (row - y) * down;
     return first ? Math.hypot(column - x, row - y) : along > 0 ? along + 3 * Math.abs((column - x) * down + (row - y) * right) : Infinity;
   };
-  const [nearest] = game.free().filter((cell) => far(cell) < Infinity).sort((a, b) => far(a) - far(b));
+  const [nearest] = game.free().filter((cell) => !cells[cell].disabled && far(cell) < Infinity).sort((a, b) => far(a) - far(b));
   cells[nearest]?.focus();
 }
 
-function onClick({ target, pointerType }) {
-  const button = target.closest?.("button"), cell = cells.indexOf(button), card = held.indexOf(button), again = cell === chosen.cell;
+function onClick({ target }) { // a cell asks before it plays: what was not chosen before, a click only chooses
+  const act = target.closest?.("[data-act]"), button = target.closest?.("button"), cell = cells.indexOf(button), card = held.indexOf(button);
   if (card >= 0) choose({ card });
-  else if (cell >= 0) {
-    choose({ cell });
-    if (again || pointerType !== "touch") play(); // a finger first sees the score
-  } else if (button?.dataset.deal) {
-    one("#deals").hidePopover();
-    begin(button.dataset.deal === "today" ? today() : `${Math.floor(Math.random() * 2 ** 31)}`, button.dataset.deal === "two" ? 2 : 1);
-  } else ({ play, hint, undo })[button?.id]?.();
+  else if (cell >= 0 && cell === chosen.cell) play();
+  else if (cell >= 0) choose({ cell });
+  else if (act) ACTS[act.dataset.act](act.dataset, act);
+  else if (button?.matches("[popovertarget]") && !POPOVERS) toggle(one(`#${button.getAttribute("popovertarget")}`));
+}
+
+function onCell({ target, type, pointerType }) { // pointed at by a mouse, or reached by keys: a finger has not seen the score
+  const seen = type === "focusin" ? target.matches(":focus-visible") : pointerType === "mouse", cell = target.closest(".free:enabled");
+  if (seen && cell) choose({ cell: cells.indexOf(cell) });
+}
+
+function letter({ key, code }) { // on a layout without Latin letters, the one at its place on others
+  return (/^[a-z\d?]$/i.test(key) ? key : code.replace(/^(Key|Digit)(?=.$)/, "")).toLowerCase();
 }
 
 function onKey(event) {
   const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-  if (event.ctrlKey || event.metaKey || event.altKey || one(":popover-open")) return;
-  if (arrow) move(...arrow);
-  else if (event.key === "Enter" && candidate() && !event.target.closest?.("#actions, header, a")) play();
-  else if (event.key === "Escape") choose({ card: null, cell: null });
-  else if (event.key.length === 1 && event.key !== " " && one("#letters").checked) one(`[data-key="${CSS.escape(event.key)}"]:enabled`)?.click();
+  const elsewhere = event.target.closest?.("a, button:not(.card, .cell)");
+  if (event.ctrlKey || event.metaKey || event.altKey || (opened() && (POPOVERS || event.key !== "Escape"))) return;
+  if (arrow) step(...arrow);
+  else if (event.key === "Enter" && candidate() && !elsewhere) event.repeat || play();
+  else if (event.key === "Escape") opened() ? close() : choose({ card: null, cell: null });
+  else if (event.key.length === 1 && event.key !== " " && one("#letters").checked) one(`[data-key="${CSS.escape(letter(event))}"]:enabled`)?.click();
   else return;
   event.preventDefault();
 }
 
-function onCell({ target, type, pointerType }) { // pointed at, or reached by keys
-  if (target.matches(".free, .free *") && (type === "focusin" || pointerType === "mouse")) choose({ cell: cells.indexOf(target.closest(".free")) });
-}
+const beginAsAddressed = () => begin(asked(location.hash), history.state);
 
 one("#grid").addEventListener("pointerover", onCell);
 one("#grid").addEventListener("focusin", onCell);
 document.addEventListener("click", onClick);
 document.addEventListener("keydown", onKey);
-addEventListener("hashchange", beginAsAddressed);
+addEventListener("popstate", beginAsAddressed);
 if (location.protocol === "file:") one(".home").removeAttribute("href"); // the file may lie anywhere
+one("#send").hidden = !navigator.share;
 beginAsAddressed();
 one("#unstarted").remove();
