@@ -1,18 +1,18 @@
 // Which game an address asks for, and what the page remembers of games, in this browser alone.
 const dayOf = (time) => new Date(time).toISOString().slice(0, 10).replaceAll("-", ""); // UTC, as in quincunx_env.play.daily
 const today = () => dayOf(Date.now());
+const yesterday = () => dayOf(Date.now() - 864e5); // milliseconds of a day
 const LESSON = DATA.lesson;
-const DAY = 864e5; // milliseconds
 const FIRST_DAY = "20250101";
 const FIELDS = { deal: /^\d{1,19}$/, players: /^[12]$/, beat: /^-?\d{1,4}$/ };
 
 // --- Addresses ---
 
-const isDay = ({ seed, players }) => players === 1 && /^\d{8}$/.test(seed) && seed >= FIRST_DAY && seed <= today() && date(seed) !== "";
+const isDay = ({ seed, players }) => players === 1 && date(seed) !== "";
 
-function date(seed) { // of a day's deal: 29 Nov 2026
-  const day = new Date(seed.replace(/(....)(..)(..)/, "$1-$2-$3"));
-  return Number.isNaN(+day) || dayOf(day) !== seed ? "" : day.toUTCString().slice(5, 16);
+function date(seed) { // of a day's deal: 29 Nov 2026; empty for other deals
+  const day = new Date(seed.replace(/^(....)(..)(..)$/, "$1-$2-$3")), isDate = !Number.isNaN(+day) && dayOf(day) === seed;
+  return isDate && seed >= FIRST_DAY && seed <= today() ? day.toUTCString().slice(5, 16) : "";
 }
 
 function titleOf(asked) {
@@ -33,9 +33,7 @@ function asked(hash) { // the deal of an address; today's, and never without a w
   return { ...newDeal(`${seed}`, Number(fields.get("players") ?? 1)), beat: fields.get("beat") };
 }
 
-function linkTo({ seed, players, beat }) {
-  return `#deal=${seed}${players > 1 ? `&players=${players}` : ""}${beat === null ? "" : `&beat=${beat}`}`;
-}
+const linkTo = ({ seed, players, beat }) => `#deal=${seed}${players > 1 ? `&players=${players}` : ""}${beat === null ? "" : `&beat=${beat}`}`;
 
 function addressOf(next) { // today's deal has the bare one, which is today's tomorrow, too
   const bare = next.seed === today() && next.players === 1 && next.beat === null;
@@ -64,19 +62,16 @@ function remember(change) {
   try { localStorage.setItem(KEPT, JSON.stringify({ ...remembered(), ...change })); } catch { /* denied or full: all else works */ }
 }
 
-const without = (deals, known) => deals.filter((each) => !same(each, known));
-const running = (other) => without(remembered().running, other);
+const running = (beside) => remembered().running.filter((each) => !same(each, beside));
 const resultOf = (known) => remembered().results.find((result) => same(result, known));
 
-function rememberGame(state, over) {
-  remember({ running: [...(over ? [] : [state]), ...running(state)].slice(0, MOST.running) });
-}
+const rememberGame = (state, over) => remember({ running: [...(over ? [] : [state]), ...running(state)].slice(0, MOST.running) });
 
 function rememberResult(result) { // of the first game on a deal: who knows the cards plays another game
   const { results, best, day, streak } = remembered(), [points] = result.scores, alone = result.players === 1;
   if (resultOf(result)) return;
   const isBest = alone && !result.helped && points > (best ?? -Infinity); // a lost round has no points
-  const inARow = { day: today(), streak: day === dayOf(Date.now() - DAY) ? streak + 1 : 1 };
+  const inARow = { day: today(), streak: day === yesterday() ? streak + 1 : 1 };
   remember({
     results: [result, ...results].slice(0, MOST.results),
     ...(isBest ? { best: points } : {}),
@@ -84,7 +79,4 @@ function rememberResult(result) { // of the first game on a deal: who knows the 
   });
 }
 
-function daysInARow() {
-  const { day, streak } = remembered();
-  return [today(), dayOf(Date.now() - DAY)].includes(day) ? streak : 0;
-}
+const daysInARow = () => ([today(), yesterday()].includes(remembered().day) ? remembered().streak : 0);

@@ -36,14 +36,15 @@ function lay(card, cell) {
 }
 
 function after(plays) { // the position
-  const other = new Game(deal.players, deal.seed);
-  for (const play of plays) other.play(...play);
-  return other;
+  const position = new Game(deal.players, deal.seed);
+  for (const play of plays) position.play(...play);
+  return position;
 }
 
-function finished(other) { // by the network
-  while (!other.over) other.play(...preferred(other));
-  return other;
+function networkReaches(plays) { // when it plays on from there; undefined for a lost round
+  const position = after(plays);
+  while (!position.over) position.play(...preferred(position));
+  return position.lost ? undefined : position.scores[YOU];
 }
 
 function go(next, before = null) { // Back returns to this game
@@ -66,31 +67,29 @@ function turn(card, cell) {
   const mine = yours(), place = game.hands[YOU].indexOf(card);
   lay(card, cell);
   if (game.over && !deal.lesson) rememberResult({ seed: deal.seed, players: deal.players, scores: game.lost ? [] : game.scores, helped: helped() });
-  follow(() => move(held[card], cells[cell], () => {
-    show();
-    if (mine) attend(place);
-  }));
+  const change = () => { show(); if (mine) attend(place); };
+  follow(() => move(held[card], cells[cell], change));
 }
 
 function attend(place) { // the focus goes to the next card of the hand
-  (one("#hand").children[Math.min(place, one("#hand").children.length - 1)] ?? one("#again")).focus({ preventScroll: true });
+  const cards = held.filter((card) => card.isConnected && !card.disabled);
+  (cards[Math.min(place, cards.length - 1)] ?? one("#again")).focus({ preventScroll: true });
 }
 
 const yours = () => !game.over && game.mover === YOU;
 const candidate = () => yours() && chosen.card !== null && chosen.cell !== null;
+const play = () => candidate() && turn(chosen.card, chosen.cell);
 const isHint = () => hinted === `${chosen.card} ${chosen.cell}`;
 const wanted = () => (deal.lesson && yours() ? LESSON.steps[turns.length] : undefined);
 const advice = (game) => (game.players > 1 ? greedy(game) : preferred(game)).slice(0, 2);
 
 function choose(change) {
   if (!yours()) return;
-  const { card } = chosen;
+  const before = chosen.card;
   Object.assign(chosen, change);
   show();
-  if (chosen.card !== card) held[chosen.card]?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (chosen.card !== before) held[chosen.card]?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
-
-const play = () => { if (candidate()) turn(chosen.card, chosen.cell); };
 
 function hint() {
   if (!yours() || wanted()) return;
@@ -114,12 +113,9 @@ function paint(element, html) { // what has not changed stays, so that clicks an
   if (element.painted !== html) element.innerHTML = element.painted = html;
 }
 
-const held = CARDS.map(({ words }, card) => {
-  const made = Object.assign(document.createElement("button"), { type: "button", className: "card", title: words });
-  made.innerHTML = `${picture(`card${card}`)}<kbd aria-hidden="true"></kbd>`;
-  made.setAttribute("aria-label", words);
-  return made;
-});
+const cardButton = ({ words }, card) => `<button type="button" class="card" title="${words}" aria-label="${words}">${picture(`card${card}`)}<kbd aria-hidden="true"></kbd></button>`;
+one("#hand").innerHTML = CARDS.map(cardButton).join("");
+const held = [...one("#hand").children]; // of all cards; the hand shows some
 
 function show() {
   const last = turns.at(-1);
@@ -164,14 +160,14 @@ function showActions() {
   one("#hint").disabled = !yours() || Boolean(wanted());
   one("#hint").textContent = deal.players > 1 ? "Most points" : "Hint";
   one("#undo").disabled = !turns.length;
-  one("#share pre").textContent = game.over ? shared() : "";
+  paint(one("#share"), game.over && !game.lost ? sharing() : "");
   paint(one("#asking"), turns.length && !game.over ? `<p>Leave this game? Back returns to it.</p>${button("close", "Go on with it")}` : "");
   paint(one("#memory"), memory());
 }
 
 function say() { // what is new, once
-  const news = [...turns.slice(told).map(spoken), game.over ? headline() : "", deal.lesson ? one("#notice p")?.textContent : ""];
-  if (told !== turns.length) one("#live").textContent = told > turns.length ? `Back after ${counted(turns.length, "play")}.` : news.join(" ").trim();
+  const news = [...turns.slice(told).map(spoken), ...(game.over ? [headline()] : [])].join(" ");
+  if (told !== turns.length) one("#live").textContent = told < turns.length ? news : `Back after ${counted(turns.length, "play")}.`;
   told = turns.length;
 }
 
@@ -216,9 +212,15 @@ function scored(play, parts, who) {
 function ending() {
   const good = !game.lost && !(game.scores[1] > game.scores[YOU]);
   const points = game.lost ? "" : `<output>${game.scores.map(plain).join(" : ")}</output>`;
-  const link = game.lost || deal.lesson ? "" : `<p><a href="${linkTo({ ...deal, beat: game.scores[YOU] })}">Beat ${unaided()}</a></p>`;
+  const beat = game.scores[YOU], text = `Beat ${unaided(counted(beat, "point"))}`;
+  const link = game.lost || deal.lesson ? "" : `<p><a href="${linkTo({ ...deal, beat })}">${text}</a></p>`;
   const sentences = [headline(), ...(deal.lesson ? [] : comparisons())].map((text) => `<p>${text}</p>`);
   return `<div class="${good ? "good" : ""}">${points}${sentences.join("")}${link}</div>`;
+}
+
+function sharing() {
+  const buttons = [button("copy", "Copy", 'class="strong"'), navigator.share ? button("send", "Send") : ""];
+  return `<pre>${shared().replaceAll("&", "&amp;")}</pre>${buttons.join(" ")}`;
 }
 
 function memory() { // what the page remembers, below the choice of a new game
@@ -233,7 +235,7 @@ function memory() { // what the page remembers, below the choice of a new game
 // --- The plays beside the adviser's, after the end ---
 
 function review() { // row by row: the network takes its time
-  const shown = game.over && !deal.lesson, now = game, rows = shown ? judged() : [], what = deal.players > 1 ? "Most points" : "Network";
+  const shown = game.over && !deal.lesson, now = game, rows = judged(), what = deal.players > 1 ? "Most points" : "Network";
   one("#game").classList.toggle("over", shown);
   one("#review").innerHTML = shown ? `<table><tr><td></td><th>You</th><th>${what}</th><th>Lost</th></tr></table>` : "";
   const add = () => {
@@ -245,21 +247,20 @@ function review() { // row by row: the network takes its time
   if (shown) setTimeout(add);
 }
 
-function* judged() { // lost: at once against Easy; alone, by what the network reaches from before the play and after it
-  const reached = (number) => (({ lost, scores }) => (lost ? 0 : scores[YOU]))(finished(after(plays(number))));
-  let before = deal.players > 1 ? null : reached(0);
+function* judged() { // lost: at once against Easy; alone, when the network plays on
+  const worth = (number, play) => (deal.players > 1 ? after(plays(number)).value(...play)[0] : networkReaches([...plays(number), play]) ?? 0);
   for (const [number, { seat, card, cell }] of turns.entries()) {
     if (seat !== YOU) continue;
-    const position = after(plays(number)), best = advice(position), now = before;
-    if (before !== null) before = reached(number + 1);
-    const lost = before === null ? position.value(...best)[0] - position.value(card, cell)[0] : now - before;
-    yield judgedRow(number, `${best}` === `${[card, cell]}` ? "the same" : written({ card: best[0], cell: best[1] }), lost);
+    const best = advice(after(plays(number))), same = `${best}` === `${[card, cell]}`;
+    const lost = same ? 0 : worth(number, best) - worth(number, [card, cell]);
+    yield judgedRow(number, same ? "the same" : written({ card: best[0], cell: best[1] }), lost);
   }
 }
 
 function judgedRow(number, best, lost) {
-  const cellsOfRow = [`<button type="button" aria-label="Position before play ${number + 1}">${number + 1}</button>`, written(turns[number]), best];
-  return `<tr data-act="look" data-number="${number}">${cellsOfRow.map((html) => `<td>${html}</td>`).join("")}<td class="${tone(-lost)}">${plain(lost)}</td></tr>`;
+  const open = `<button type="button" aria-label="Position before play ${number + 1}">${number + 1}</button>`;
+  const row = `<td>${open}</td><td>${written(turns[number])}</td><td>${best}</td><td class="${tone(-lost)}">${lost < 0 ? `won ${-lost}` : lost}</td>`;
+  return `<tr data-act="look" data-number="${number}">${row}</tr>`;
 }
 
 function look({ number }) { // at the position before a play, which can be played anew
@@ -273,28 +274,18 @@ const POPOVERS = "popover" in HTMLElement.prototype;
 const boxes = [...document.querySelectorAll("[popover]")];
 const opened = () => boxes.find((box) => (POPOVERS ? box.matches(":popover-open") : !box.hidden));
 
-function close() {
-  if (POPOVERS) opened()?.hidePopover();
-  else boxes.forEach((box) => { box.hidden = true; });
+function toggle(box) { // the others close
+  for (const each of boxes) each.hidden = each !== box || !each.hidden;
 }
 
-function toggle(box) {
-  const { hidden } = box;
-  close();
-  box.hidden = !hidden;
-}
+const close = () => (POPOVERS ? opened()?.hidePopover() : toggle(null));
 
 // --- Input ---
 
 async function copy(_, button) {
-  const text = one("#share pre");
-  getSelection().selectAllChildren(text); // where the browser refuses to copy, the reader does
-  try {
-    await navigator.clipboard.writeText(text.textContent);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Selected, not copied";
-  }
+  getSelection().selectAllChildren(one("#share pre")); // where the browser refuses to copy, the reader does
+  const copied = await navigator.clipboard?.writeText(shared()).then(() => true, () => false);
+  button.textContent = copied ? "Copied" : "Selected, not copied";
 }
 
 const ACTS = {
@@ -305,7 +296,7 @@ const ACTS = {
   learn: () => go(lesson()),
   resume: ({ number }) => go(asked(linkTo(running(deal)[number]))),
   back: () => history.back(),
-  send: () => navigator.share({ text: one("#share pre").textContent }).catch(() => {}), // the reader may think better of it
+  send: () => navigator.share({ text: shared() }).catch(() => {}), // the reader may think better of it
 };
 
 function step(right, down) { // the focus, to the nearest free cell in a direction
@@ -340,7 +331,7 @@ function letter({ key, code }) { // on a layout without Latin letters, the one a
 function onKey(event) {
   const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
   const elsewhere = event.target.closest?.("a, button:not(.card, .cell)");
-  if (event.ctrlKey || event.metaKey || event.altKey || (opened() && (POPOVERS || event.key !== "Escape"))) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || (opened() && event.key !== "Escape")) return;
   if (arrow) step(...arrow);
   else if (event.key === "Enter" && candidate() && !elsewhere) event.repeat || play();
   else if (event.key === "Escape") opened() ? close() : choose({ card: null, cell: null });
@@ -349,14 +340,11 @@ function onKey(event) {
   event.preventDefault();
 }
 
-const beginAsAddressed = () => begin(asked(location.hash), history.state);
-
 one("#grid").addEventListener("pointerover", onCell);
 one("#grid").addEventListener("focusin", onCell);
 document.addEventListener("click", onClick);
 document.addEventListener("keydown", onKey);
-addEventListener("popstate", beginAsAddressed);
+addEventListener("popstate", () => begin(asked(location.hash), history.state));
 if (location.protocol === "file:") one(".home").removeAttribute("href"); // the file may lie anywhere
-one("#send").hidden = !navigator.share;
-beginAsAddressed();
+begin(asked(location.hash), history.state);
 one("#unstarted").remove();

@@ -27,8 +27,6 @@ const inWords = (parts) => chips(parts).map(([text]) => text).join(", ") || "no 
 const written = ({ card, cell }) => `${CARDS[card].html} at ${place(cell)}`;
 const spoken = ({ seat, card, cell, parts }) => `${names()[seat]} played ${CARDS[card].words} at ${place(cell)}: ${inWords(parts)}.`;
 
-// --- Before a play ---
-
 const adviser = () => (deal.players > 1 ? "Most points" : "The network plays");
 const losesRound = ({ card, cell }) =>
   deal.players === 1 && game.hands[YOU].length === 1 && game.free().length > 1 && !(game.pile.length && total(game.parts(card, cell), "draws"));
@@ -77,8 +75,8 @@ function comparisons() { // with the points to beat, with the network, with game
   const found = [], [points] = game.scores, { best } = remembered(), days = daysInARow();
   if (deal.beat !== null) found.push(`You ${!game.lost && points > deal.beat ? "beat" : "did not beat"} ${plain(deal.beat)}.`);
   if (deal.players === 1) {
-    const other = finished(after([]));
-    found.push(`The network ${other.lost ? "lost the round" : `reached ${plain(other.scores[YOU])}`} on this deal.`);
+    const reached = networkReaches([]);
+    found.push(`The network ${reached === undefined ? "lost the round" : `reached ${plain(reached)}`} on this deal.`);
   }
   if (helped()) found.push(`Played with ${[...used].join(" and ")}.`);
   if (deal.players === 1 && best !== null) found.push(best === points && !helped() ? "Your best so far!" : `Your best so far: ${plain(best)}.`);
@@ -86,9 +84,9 @@ function comparisons() { // with the points to beat, with the network, with game
 }
 
 const helped = () => used.size > 0;
-const unaided = () => `${result(game.scores)}${helped() ? "" : ", without hints"}`;
+const unaided = (points) => (helped() ? points : `${points}, without hints`);
 
 function shared() { // a result as a text to share, with a link to its deal
   const on = isDay(deal) ? `the deal of ${date(deal.seed)}` : `deal ${deal.seed}`;
-  return `Quincunx: ${unaided()}, on ${on}. Can you beat it?\n${new URL(linkTo({ ...deal, beat: game.scores[YOU] }), location.href).href}`;
+  return `Quincunx: ${unaided(result(game.scores))}, on ${on}. Can you beat it?\n${new URL(linkTo({ ...deal, beat: game.scores[YOU] }), location.href).href}`;
 }

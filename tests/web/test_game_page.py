@@ -21,7 +21,6 @@ from quincunx_env.play.daily import deal_of, today
 from quincunx_env.play.lessons import lessons
 from quincunx_env.quincunx.render import candidate
 from quincunx_env.registry import make_observer
-from quincunx_env.render.svg import MINUS
 from quincunx_env.render.words import minus
 from tests.web.conftest import OpenPage
 from tests.web.test_accessibility import findings
@@ -238,6 +237,8 @@ def test_whole_games_by_taps(open_game: Callable[..., Page], size: tuple[int, in
                 check(f"{players}, candidate")
             cells.nth(cell).tap()
             expect_position(page, done + players)
+        expect(page.locator("#review tr[data-act]")).to_have_count(plays // players)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
         found[f"{players}, end"] = findings(page)
         points = page.evaluate("game.scores[0]")
         expect(page.locator("#ending")).to_contain_text(minus("You beat -500."))
@@ -396,9 +397,8 @@ def test_plays_are_listed_beside_the_networks(open_game: Callable[..., Page]) ->
     page.evaluate(PLAY_ON, 12)
     rows = page.locator("#review tr[data-act]")
     expect(rows).to_have_count(12)
-    lost = page.locator("#review td:last-child[class]").all_inner_texts()
-    lost = [int(points.replace(MINUS, "-")) for points in lost]
-    reached = page.evaluate("(({ lost, scores }) => lost ? 0 : scores[0])(finished(after([])))")
+    lost = [int(text.replace("won ", "-")) for text in page.locator("#review td:last-child[class]").all_inner_texts()]
+    reached = page.evaluate("networkReaches([]) ?? 0")
     assert sum(lost) == reached - page.evaluate("game.lost ? 0 : game.scores[0]") != 0
     assert lost[4:] == [0] * 8
     expect(rows.nth(7).locator("td").nth(2)).to_have_text("the same")
@@ -426,12 +426,15 @@ def test_hints_against_easy_are_called_most_points(open_game: Callable[..., Page
 
 
 def test_the_link_says_points_and_is_copied_or_sent(open_game: Callable[..., Page]) -> None:
-    page = open_game("#deal=5", init="navigator.share = async ({ text }) => { window.sent = text; }")
+    page = open_game(
+        "#deal=5", init="navigator.share = async ({ text }) => { window.sent = text; }", viewport="360x640"
+    )
     page.evaluate(PLAY_ON, 12)
     points = page.evaluate("game.scores[0]")
     text = f"Quincunx: {points} points, without hints, on deal 5. Can you beat it?\n{page.url}&beat={points}"
     expect(page.get_by_role("link", name=f"Beat {points} points, without hints")).to_be_visible()
     page.get_by_role("button", name="Share").click()
+    expect(page.locator("#share")).to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="Send").click()
     assert page.evaluate("sent") == text
     page.evaluate("void (navigator.clipboard.writeText = async (text) => { window.copied = text; })")
@@ -515,6 +518,8 @@ def test_the_grid_keeps_a_size_and_the_page_scrolls(
     for name in ("#title", "#seats", "#hand .card >> nth=9", "#undo"):
         page.locator(name).scroll_into_view_if_needed()
         expect(page.locator(name)).to_be_in_viewport(ratio=0.99)
+    page.evaluate("scrollTo(0, 0); hint()")
+    expect(page.locator("#hand [aria-pressed=true]")).to_be_in_viewport(ratio=0.99)
 
 
 def test_keys_and_new_games_without_popovers(open_game: Callable[..., Page]) -> None:
