@@ -344,7 +344,7 @@ one("#grid").addEventListener("pointerover", onCell);
 one("#grid").addEventListener("focusin", onCell);
 document.addEventListener("click", onClick);
 document.addEventListener("keydown", onKey);
-addEventListener("popstate", () => begin(asked(location.hash), history.state));
+addEventListener("popstate", () => { begin(asked(location.hash), history.state); attend(0); });
 if (location.protocol === "file:") one(".home").removeAttribute("href"); // the file may lie anywhere
 begin(asked(location.hash), history.state);
 one("#unstarted").remove();

@@ -43,7 +43,7 @@ function status() {
   if (candidate()) return isHint() ? `${adviser()}: ${written(chosen)}` : `Play ${written(chosen)}?`;
   if (chosen.card !== null) return `Choose a cell for ${CARDS[chosen.card].html}.`;
   if (turns.length) return danger() || "Choose a card.";
-  const { scores } = resultOf(deal) ?? {}, before = scores && !deal.lesson ? `You had ${result(scores)} on this deal. ` : "";
+  const { scores } = resultOf(deal) ?? {}, before = scores && !deal.lesson ? `Before: ${result(scores)}. ` : "";
   return `${deal.beat === null ? before : `Beat ${plain(deal.beat)} on this deal. `}Choose a card to begin.`;
 }
 
@@ -61,7 +61,7 @@ function notice() { // a sentence above the grid, with what to do
 
 // --- Results ---
 
-const result = (scores) => (scores.length ? (scores.length > 1 ? scores.map(plain).join(" : ") : counted(scores[0], "point")) : "a lost round");
+const result = (scores) => (scores.length ? (scores.length > 1 ? scores.map(plain).join(" : ") : counted(scores[0], "point")) : "lost");
 
 function headline() { // as quincunx_env.notation.ending has it, without the class of the rating
   const [mine, other] = game.scores;

@@ -283,6 +283,7 @@ def test_it_remembers_games_and_results(open_game: Callable[..., Page]) -> None:
     page.go_back()
     expect(page.locator("#title")).to_have_text("Deal 5")
     expect_position(page, 3)
+    expect(page.locator("#hand .card").first).to_be_focused()
     page.goto(page.url.partition("#")[0])
     expect(page.locator("#notice")).to_contain_text("Not finished: Deal 5")
     page.get_by_role("button", name="Continue").click()
@@ -294,6 +295,8 @@ def test_it_remembers_games_and_results(open_game: Callable[..., Page]) -> None:
     expect(page.locator("#asking")).to_be_empty()
     expect(page.locator("#memory")).to_contain_text(f"Best: {points} points.")
     expect(page.locator("#memory li")).to_have_text([f"Deal 5: {points} points"])
+    page.evaluate("begin(newDeal('5'))")
+    expect(page.locator("#status")).to_have_text(f"Before: {points} points. Choose a card to begin.")
     for deal in range(100, 111):
         page.evaluate("deal => begin(newDeal(`${deal}`))", deal)
         page.evaluate(PLAY_ON, 12)
