@@ -22,7 +22,7 @@ from quincunx_env import Game, Rules
 from quincunx_env.core.scene import Scene, place_name
 from quincunx_env.play.daily import page_of
 from quincunx_env.play.lessons import lessons
-from quincunx_env.play.web.pages import KEYS, colours, suits
+from quincunx_env.play.web.pages import KEYS, colours, suits, with_suits
 from quincunx_env.play.web.rules_pictures import pictures
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import BASIC_DECK, CARDS
@@ -30,7 +30,7 @@ from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render.animation import parts_of
 from quincunx_env.render.svg import THEMES, draw_card
-from quincunx_env.render.words import pieces_of, with_suits
+from quincunx_env.render.words import pieces_of
 from quincunx_env.utils.files import write_text
 
 FOLDER = Path(__file__).with_name("game")
@@ -104,7 +104,7 @@ def _lesson(scene: Scene) -> dict[str, Any]:
         action = session.parse(step.play)
         card, cell = divmod(action, RULES[1].num_cells)
         cells = [row * RULES[1].setup.side + column for row, column in step.cells]
-        html = _drawing(with_suits(step.text, scene.faces))
+        html = _drawing(with_suits(step.text, scene))
         steps.append({"card": card, "cell": cell, "cells": cells, "html": html})
         session.play(action)
     return {"title": lesson.title, "seed": lesson.seed, "end": lesson.end, "steps": steps}
