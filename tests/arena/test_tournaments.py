@@ -162,7 +162,7 @@ def test_the_plot(tmp_path: Path) -> None:
     order = [label.get_text() for label in left.get_yticklabels()]
     assert order[0] == "greedy"
     numbers = [played.names.index(name) for name in order]
-    assert left.lines[0].get_xdata().tolist() == [played.ratings[number].value for number in numbers]
+    assert [*np.asarray(left.lines[0].get_xdata())] == [played.ratings[number].value for number in numbers]
     cells = {text.get_position(): text.get_text() for text in right.texts}
     for row, column in permutations(range(3), 2):
         rate = played.win_rates[numbers[row], numbers[column]]

@@ -216,7 +216,8 @@ def test_the_learning_curve_is_stored_and_drawn(tmp_path: Path, capsys: pytest.C
     """Each point is the mean return of the games since the previous point. The last is at the end."""
     env = SolitaireVecEnv(ROWS, observation="vector", illegal="next")
     model = PPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
-    curve, total, played = LearningCurve(tmp_path / "curves" / "mine.png", every=100, verbose=1), 16 * ROWS * 10, []
+    curve, total = LearningCurve(tmp_path / "curves" / "mine.png", every=100, verbose=1), 16 * ROWS * 10
+    played = list[tuple[int, float]]()
 
     def count(found: dict[str, Any], _: dict[str, Any]) -> bool:
         played.extend((model.num_timesteps, info["episode"]["r"]) for info in found["infos"] if "episode" in info)
