@@ -102,8 +102,9 @@ def complete_page(app: Any, page: str, template: str, context: dict[str, Any], d
         return
     picture, text = context["pathto"]("_static/preview.png", 1), html.escape(" ".join(first.astext().split()))
     title = html.escape(f"{document.next_node(nodes.title).astext()} · {project}")
-    described = {"description": text, "og:description": text, "og:title": title, "og:image": picture}
-    context["metatags"] += "".join(f'<meta name="{name}" content="{value}">' for name, value in described.items())
+    context["metatags"] += f'<meta name="description" content="{text}">'
+    for name, value in {"description": text, "title": title, "image": picture}.items():
+        context["metatags"] += f'<meta property="og:{name}" content="{value}">'
     if context["page_source_suffix"] == ".ipynb":
         source = context["pathto"](f"_sources/{context['sourcename']}", 1)
         link = f'</h1>\n<p><a href="{source}" download>Download the notebook</a></p>'

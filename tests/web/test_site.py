@@ -68,7 +68,7 @@ def test_the_front_page_begins_with_a_game_and_code(site: str, open_page: OpenPa
     begin = [door, *(opened.locator("pre", has_text=text) for text in ("pip install", "gymnasium.make"))]
     begin += [opened.locator("article li", has_text=f"{reader}:") for reader in ("Research", "Play", "Teaching")]
     assert all(box and box["y"] + box["height"] < 800 for box in (each.bounding_box() for each in begin))
-    assert opened.locator('meta[name="og:image"]').get_attribute("content") == "../_static/preview.png"
+    assert opened.locator('meta[property="og:image"]').get_attribute("content") == "../_static/preview.png"
     player = opened.frame_locator("iframe.player")
     player.get_by_role("button", name="Next").click()
     player.locator('#position[aria-valuetext="1 of 12"]').wait_for()
