@@ -108,7 +108,7 @@ def results(script: str, name: str) -> list[Any]:
         weights = [(folder / f"{name}.safetensors").read_bytes()]
     card = json.loads((folder / f"{name}.json").read_text())
     evaluations = [entry["variants"] for entry in card["validation"]]
-    return [weights, card["benchmark"], card.get("pool"), card["steps"], evaluations]
+    return [weights, card["benchmark"], card.get("pools"), card["steps"], evaluations]
 
 
 @pytest.fixture(params=RUNS)

@@ -17,7 +17,9 @@ pytest.importorskip("safetensors")
 import torch
 
 from docs.models import model_card
+from quincunx_agents.afterstates import Bools
 from quincunx_agents.agent_specs import agent_spec_of, rules_of
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.networks.value import (
     VALUE_SCALE,
     WEIGHTS,
@@ -27,6 +29,9 @@ from quincunx_agents.networks.value import (
 )
 from quincunx_agents.quincunx.variants import BASE_VARIANTS
 from quincunx_agents.torch import ValueNetwork
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Policy
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 from train.common import checkpoint
 from train.common.options import read_options
@@ -37,7 +42,6 @@ from train.td_lambda.pool import Member, Pool
 from train.td_lambda.results import expected_minutes, minutes, stored_runs
 from train.td_lambda.rollout import (
     Result,
-    RolloutOptions,
     ValueTargets,
     play_games,
     results,
@@ -155,10 +159,50 @@ def test_shares_of_wins_against_the_pool() -> None:
 
 def test_opponents_are_sampled_from_the_pool() -> None:
     pool = Pool([Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
-    members = sample_opponents(pool, 400, 3, 1.0, np.random.default_rng(0))
+    members = sample_opponents(pool, 400, 3, replace(TINY, pool_share=1.0), np.random.default_rng(0))
     assert ((members == -1).sum(axis=1) == 1).all()
     assert np.bincount(members.max(axis=1), minlength=3).argmax() == 1, "the one that wins most"
     assert {*np.flatnonzero((members == -1).any(axis=0))} == {0, 1, 2}, "the learner takes every seat"
+
+
+def test_a_share_of_the_games_is_against_an_agent() -> None:
+    """It plays its own actions in all seats but one, and its games count for no member of the pool."""
+    options = replace(TINY, pool_share=0.25, against_share=0.5)
+    members = sample_opponents(Pool([Member("a", {})]), 1000, 2, options, np.random.default_rng(0))
+    shares = [(members.min(axis=1) == -2).mean(), (members.max(axis=1) == 0).mean()]
+    assert shares == pytest.approx([0.5, 0.25], abs=0.05)
+    asked = []
+
+    class Spy:
+        """The heuristic; notes the positions that it is asked for."""
+
+        def for_rules(self, rules: BaseRules) -> Policy:
+            policy = heuristic.for_rules(rules)
+
+            def play(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Any:
+                asked.append(len(mask))
+                return policy(observation, mask, rng)
+
+            return play
+
+    rules = rules_of("2-corners")
+    weights = network_for("2-corners").weights()
+    options, rng = replace(TINY, against_share=1.0, pool_share=0.0), np.random.default_rng(0)
+    targets, against = play_games(options, rules, 8, weights, Pool(), 7, rng, PhaseTimer(), Spy())
+    assert not against
+    assert sum(asked) == 8 * rules.num_plays // 2
+    assert len(targets.seats) == 8 * 19
+
+
+def test_members_learn_alone_and_play_by_their_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member is the run of its seed, bit for bit."""
+    monkeypatch.chdir(tmp_path)
+    for name, seed, members in (("both", 1, 2), ("first", 2, 1), ("second", 3, 1)):
+        main(replace(TINY, name=name, seed=seed, members=members))
+    both, *alone = (load_weights(Path(f"runs/{name}/{name}.safetensors")) for name in ("both", "first", "second"))
+    for member, single in zip(both.members, alone, strict=True):
+        for name, array in single.members[0].items():
+            assert (member[name] == (array / np.float32(2) if name.startswith("trunk.4") else array)).all()
 
 
 def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +227,7 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
     assert {*kept} == {"0", "2", "4"}
     assert kept["4"] == files[1].read_bytes() != kept["2"] != kept["0"]
     assert resumed["benchmark"] == straight["benchmark"]
-    assert resumed["pool"] == straight["pool"]
+    assert resumed["pools"] == straight["pools"]
     with pytest.raises(checkpoint.CheckpointError, match="candidates=4"):
         main(replace(stopped, resume=True, candidates=5))
 
@@ -191,7 +235,7 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
 def test_processes_play_what_one_process_plays() -> None:
     pool = Pool([Member("past", network_for("2-open", 1).weights())])
     shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
-    options = RolloutOptions(shortlist=4, pool_share=1.0)
+    options = replace(TINY, shortlist=4, pool_share=1.0)
     jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
     with workers(2) as start:
         for job in jobs:
@@ -245,6 +289,7 @@ def test_the_expected_time_is_that_of_the_stored_runs() -> None:
     arguments = read_options(Arguments, "train.td_lambda", None, ["solitaire-long", "--seed", "3"])
     assert expected_minutes(arguments) == pytest.approx(minutes(run))
     assert expected_minutes(replace(arguments, iterations=217)) == pytest.approx(minutes(run) / 2)
+    assert expected_minutes(replace(arguments, members=3)) == pytest.approx(minutes(run) * 3)
     assert expected_minutes(replace(arguments, width=64)) is None
 
 

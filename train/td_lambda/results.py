@@ -4,7 +4,7 @@ A network of the package whose card names a setting is a stored result, too.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from train.td_lambda.settings import SETTINGS, Arguments
 
 RESULTS = Path(__file__).parents[2] / "docs" / "training"
 
-FREE = ("iterations", "eval_every", "eval_deals", "checkpoint_every", "keep_weights")
+FREE = ("iterations", "members", "eval_every", "eval_deals", "checkpoint_every", "keep_weights")
 """Options of a setting that do not change the time of an iteration's training."""
 
 Facts = dict[str, Any]
@@ -28,12 +28,17 @@ def stored_runs(setting: str) -> list[Facts]:
     """Return the facts of the stored runs of a setting, by seed."""
     paths = [*sorted((RESULTS / setting).glob("*.json")), WEIGHTS / f"{setting}.json"]
     found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
-    return [run for run in found if f"train.td_lambda {setting}" in run["command"]]
+    return [run for run in found if f"train.td_lambda {setting} " in f"{run['command']} "]
 
 
 def minutes(run: Facts) -> float:
     """Return the processor time of a run's training, in minutes."""
     return float(sum(run["seconds"].values())) / 60
+
+
+def played(arguments: Mapping[str, Any]) -> int:
+    """Return the number of iterations of all members."""
+    return int(arguments["iterations"] * arguments.get("members", 1))
 
 
 def expected_minutes(arguments: Arguments) -> float | None:
@@ -44,8 +49,8 @@ def expected_minutes(arguments: Arguments) -> float | None:
     for name, setting in SETTINGS.items():
         own = {option: value for option, value in setting.options.items() if option not in FREE}
         if all(getattr(arguments, option) == value for option, value in own.items()):
-            each = [minutes(run) / run["arguments"]["iterations"] for run in stored_runs(name)]
-            return float(np.mean(each)) * arguments.iterations
+            each = [minutes(run) / played(run["arguments"]) for run in stored_runs(name)]
+            return float(np.mean(each)) * played(vars(arguments))
     return None
 
 

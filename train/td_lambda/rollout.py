@@ -18,6 +18,7 @@ import numpy.typing as npt
 from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
 from quincunx_agents.agent_specs import agent_spec_of
 from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
+from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.rewards import win_shares
 from quincunx_env.registry import make_observer, spec_of
@@ -36,11 +37,16 @@ class RolloutOptions(CheckedOptions):
     """temperature of the softmax over action values while exploring, in points"""
     pool_share: Share = 0.25
     """share of the games in which a member of the pool has all seats but one"""
+    against_share: Share = 0.0
+    """share of the games in which the agent of ``--against`` has all seats but one"""
     td_lambda: Share = 0.9
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
     greedy_targets: bool = True
     """learn the values of playing greedily, not of exploring: Q(lambda) with off-policy corrections"""
 
+
+LEARNER, AGAINST = -1, -2
+"""Seats of the learner and of the agent of ``--against``, where others have the index of a member of the pool."""
 
 # --- Playing ---------------------------------------------------------------------------------------------------------
 
@@ -123,11 +129,12 @@ def play_games(
     seed: int,
     rng: np.random.Generator,
     timer: PhaseTimer,
+    against: Agent | None = None,
 ) -> tuple[ValueTargets, list[Result]]:
     """Play a round of each game; return targets and results.
 
     The deals are seeded ``seed`` on. The network of ``weights`` also evaluates the plays of opponents. ``rng``
-    explores.
+    explores. ``against`` is needed for ``options.against_share``.
     """
     module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
     rollout_policy = agent_spec_of(rules).rollout_policy
@@ -135,7 +142,8 @@ def play_games(
     batch.reset(seed=seed)
     players = rules.num_players
     seat_weights = margin_weights(players)
-    members = sample_opponents(pool, games, players, options.pool_share, rng)
+    members = sample_opponents(pool, games, players, options, rng)
+    opponent = policy_for(against, rules) if against and (members == AGAINST).any() else None
     history = list[Transition]()
     while not batch.over.all():
         live = np.flatnonzero(~batch.over)
@@ -144,6 +152,11 @@ def play_games(
         timer.add("environment")
         member = members[live, mover]
         tried = rollout_policy.candidate_actions(now, options.shortlist) if options.shortlist else mask
+        opposed = np.flatnonzero(member == AGAINST)
+        if opponent and len(opposed):
+            taken = opponent({name: piece[opposed] for name, piece in observation.items()}, mask[opposed], rng)
+            tried = tried.copy()
+            tried[opposed] = np.arange(tried.shape[1]) == taken[:, None]  # the only action to evaluate
         afterstates = module.afterstates_of(rules, observation, tried)
         table = CandidateTable(afterstates.rows)
         own = predict(weights, afterstates, seat_weights, options.temperature)
@@ -166,7 +179,7 @@ def play_games(
         immediate_reward[each, mover] = afterstates.points[chosen]
         predicted[each[:, None], seats] = own.to_come[chosen, :players]
         greedy = table.first + table.fill(own.logits).argmax(axis=1)
-        greedy = np.where(options.greedy_targets & (member < 0), greedy, chosen)
+        greedy = np.where(options.greedy_targets & (member == LEARNER), greedy, chosen)
         expected[each[:, None], seats] = own.to_come[greedy, :players]
         expected[each, mover] += afterstates.points[greedy]
         evaluated = np.isnan(afterstates.known_values[chosen, 0])
@@ -193,24 +206,28 @@ def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, te
 # --- Opponents -------------------------------------------------------------------------------------------------------
 
 
-def sample_opponents(pool: Pool, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
-    """Assign seats, int64 [games, players]: -1 the learner, others pool indices.
+def sample_opponents(pool: Pool, games: int, players: int, options: RolloutOptions, rng: np.random.Generator) -> Ints:
+    """Assign seats, int64 [games, players]: `LEARNER`, `AGAINST`, or the index of a member of the pool.
 
-    In a ``share`` of the games a member of the pool has all seats but one.
+    In shares of the games one opponent has all seats but one.
     """
-    members = np.full((games, players), -1)
-    if not pool.members or players == 1:
+    members = np.full((games, players), LEARNER)
+    if players == 1 or not (pool.members or options.against_share):
         return members
-    mixed = np.flatnonzero(rng.random(games) < share)
-    members[mixed] = rng.choice(len(pool.members), len(mixed), p=pool.probabilities())[:, None]
-    members[mixed, rng.integers(players, size=len(mixed))] = -1
+    drawn = rng.random(games)
+    members[drawn >= 1 - options.against_share] = AGAINST
+    if pool.members:
+        mixed = np.flatnonzero(drawn < options.pool_share)
+        members[mixed] = rng.choice(len(pool.members), len(mixed), p=pool.probabilities())[:, None]
+    mixed = np.flatnonzero(members[:, 0] != LEARNER)
+    members[mixed, rng.integers(players, size=len(mixed))] = LEARNER
     return members
 
 
 def results(members: Ints, batch: Any) -> list[Result]:
     """Return the results of finished games against pool ``members``, as `sample_opponents` returned them."""
     against = np.flatnonzero((members >= 0).any(axis=1))
-    share = np.where(members < 0, win_shares(batch.totals), 0).sum(axis=1)
+    share = np.where(members == LEARNER, win_shares(batch.totals), 0).sum(axis=1)
     return [Result(int(members[game].max()), float(share[game]), members.shape[1]) for game in against]
 
 

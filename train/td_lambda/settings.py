@@ -96,6 +96,8 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     candidates: CountOrZero = 12
     """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
+    members: Count = 1
+    """networks that learn side by side, with a seed each; the agent plays by the mean of their values"""
     snapshot_every: Count = 50
     """iterations after which a snapshot of the learner joins the pool"""
 
@@ -123,4 +125,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
             raise ValueError(f"--variants must be of {', '.join(known)}, got {unknown or 'none'}")
         if len({type(rules_of(variant)) for variant in self.variants}) != 1:
             raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
+        if self.pool_share + self.against_share > 1:
+            raise ValueError("--pool-share and --against-share must be 1 together at most")
         require_opponent(self.against, self.variants)

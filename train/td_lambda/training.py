@@ -11,6 +11,7 @@ optimizer, replay and pool.
 """
 
 from collections import deque
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,28 +43,72 @@ MAY_CHANGE = ("keep_weights", "threads", "workers")
 
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the results."""
-    learner = Learner(arguments)
+    torch.set_num_threads(arguments.threads)
+    learner = Ensemble(arguments)
     variants = {variant: rules_of(variant) for variant in arguments.variants}
     run = Run("train.td_lambda", arguments, learner, variants, arguments.iterations, MAY_CHANGE)
     if not arguments.resume and (about := expected_minutes(arguments)) is not None:
         print(f"Training takes about {about:.0f} min of processor time on a usual core, evaluations not counted.")
     with run.begun(), workers(arguments.workers) as start:
         run.record()
-        if not run.finished:
-            results = start(learner.next_job())
+        playing = [] if run.finished else [start(member.next_job()) for member in learner.members]
         while not run.finished:
-            run.advance(1, learner.receive(results(), run.timer))
+            received = [
+                member.receive(results(), run.timer) for member, results in zip(learner.members, playing, strict=True)
+            ]
+            run.advance(1, sum(received))
             if not run.finished:
-                results = start(learner.next_job())
+                playing = [start(member.next_job()) for member in learner.members]
             run.timer.skip()
-            run.log("loss/value", learner.learn())
+            run.log("loss/value", sum(member.learn() for member in learner.members) / len(learner.members))
             run.timer.add("learning")
             run.record()
-        return run.report(learner.agent(), pool=learner.pool.win_rates())
+        return run.report(learner.agent(), pools=[member.pool.win_rates() for member in learner.members])
+
+
+class Ensemble:
+    """Members that learn side by side, each alone; a `train.common.run.Learner`."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+        first = arguments.seed * arguments.members
+        self.members = [Learner(replace(arguments, seed=first + number)) for number in range(arguments.members)]
+
+    def agent(self) -> ValueAgent:
+        """Return the agent of the averaged weights, for inference with NumPy.
+
+        The outputs of an ensemble are summed, so the last layer of each member is divided by their number.
+        """
+        members = tuple(
+            {
+                name: array / np.float32(len(self.members)) if name.startswith(value.LAST_LAYER) else array
+                for name, array in member.averaged.items()
+            }
+            for member in self.members
+        )
+        return ValueAgent(value.ValueWeights(members, self.arguments.variants, self.arguments.candidates))
+
+    def write_weights(self, path: Path) -> None:
+        """Write the averaged weights, and keep them if wanted."""
+        weights = self.agent().weights
+        save_weights(path, weights)
+        if self.arguments.keep_weights:
+            kept = path.parent / "weights" / f"{self.members[0].iteration}.safetensors"
+            kept.parent.mkdir(exist_ok=True)
+            save_weights(kept, weights)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        return {"members": [member.get_state() for member in self.members]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `get_state` returned."""
+        for member, saved in zip(self.members, state["members"], strict=True):
+            member.set_state(saved)
 
 
 class Learner:
-    """Network, optimizer, replay and pool of opponents.
+    """Network, optimizer, replay and pool of opponents of a member.
 
     Attributes:
         iteration: number of iterations that have been played.
@@ -72,7 +117,6 @@ class Learner:
     """
 
     def __init__(self, arguments: Arguments) -> None:
-        torch.set_num_threads(arguments.threads)
         torch.manual_seed(arguments.seed)
         self.arguments = arguments
         self.network = ValueNetwork(value.layout_of(arguments.variants), arguments.set_width, arguments.width)
@@ -141,19 +185,6 @@ class Learner:
         self.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in self.averaged.items()}
 
     # --- Files -------------------------------------------------------------------------------------------------------
-
-    def agent(self) -> ValueAgent:
-        """Return the agent of the averaged weights, for inference with NumPy."""
-        return ValueAgent(value.ValueWeights((self.averaged,), self.arguments.variants, self.arguments.candidates))
-
-    def write_weights(self, path: Path) -> None:
-        """Write the averaged weights, and keep them if wanted."""
-        weights = self.agent().weights
-        save_weights(path, weights)
-        if self.arguments.keep_weights:
-            kept = path.parent / "weights" / f"{self.iteration}.safetensors"
-            kept.parent.mkdir(exist_ok=True)
-            save_weights(kept, weights)
 
     def get_state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""

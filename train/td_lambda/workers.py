@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from quincunx_agents.agent_specs import rules_of
+from quincunx_env.policies import resolve
 from quincunx_env.utils.processes import worker_processes
 from train.common.timer import PhaseTimer
 from train.td_lambda.pool import Pool, Weights
-from train.td_lambda.rollout import Result, RolloutOptions, ValueTargets, play_games
+from train.td_lambda.rollout import Result, ValueTargets, play_games
+from train.td_lambda.settings import Arguments
 
 
 class GameShare(NamedTuple):
@@ -32,7 +34,7 @@ class GameShare(NamedTuple):
 class Job(NamedTuple):
     """The games of an iteration."""
 
-    options: RolloutOptions
+    options: Arguments
     weights: Weights
     """Weights of the network that plays."""
     pool: Pool
@@ -51,11 +53,11 @@ class Played(NamedTuple):
 
 def play(job: Job) -> list[Played]:
     """Play the shares of a job."""
-    played = []
+    against, played = resolve(job.options.against), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
         rules = rules_of(share.variant)
-        found = play_games(job.options, rules, share.games, job.weights, job.pool, share.seed, rng, timer)
+        found = play_games(job.options, rules, share.games, job.weights, job.pool, share.seed, rng, timer, against)
         played.append(Played(*found, timer.seconds))
     return played
 

@@ -41,6 +41,9 @@ from quincunx_env.utils.files import package_file
 VALUE_SCALE = 30.0
 """Points to one unit of the network's outputs; not tuned."""
 
+LAST_LAYER = "trunk.4"
+"""Name of the layer whose outputs `value_and_preference` scales and sums."""
+
 WEIGHTS = Path(__file__).parent / "weights"
 
 
@@ -59,7 +62,7 @@ def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tu
         layers |= {f"set_encoders.{number}.0": (set_width, features)}
         layers |= {f"set_encoders.{number}.2": (set_width, set_width)}
     inputs = len(layout.sets) * set_width + layout.context
-    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), "trunk.4": (SEATS + 1, width // 2)}
+    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), LAST_LAYER: (SEATS + 1, width // 2)}
     shapes = dict[str, tuple[int, ...]]()
     for layer, shape in layers.items():
         shapes |= {f"{layer}.weight": shape, f"{layer}.bias": shape[:1]}
@@ -100,7 +103,7 @@ def _outputs(tensors: Mapping[str, Floats], features: AfterstateFeatures) -> Any
         start += summed.shape[1]
     hidden = np.maximum(hidden + tensors["trunk.0.bias"], 0)
     hidden = np.maximum(hidden @ tensors["trunk.2.weight"].T + tensors["trunk.2.bias"], 0)
-    return hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"]
+    return hidden @ tensors[f"{LAST_LAYER}.weight"].T + tensors[f"{LAST_LAYER}.bias"]
 
 
 def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: Afterstates) -> tuple[Floats, Floats]:
