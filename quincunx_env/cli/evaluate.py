@@ -65,7 +65,7 @@ from quincunx_env.utils.processes import worker_processes
 class _Options:
     """Policies, rules and deals of evaluations, comparisons and tournaments."""
 
-    HIDDEN: ClassVar = dict.fromkeys(refused_options(solitaire_of().make_rules), "use compare for several players")
+    HIDDEN: ClassVar[Mapping[str, str]] = dict.fromkeys(refused_options(solitaire_of().make_rules), "use compare for several players")
     policies: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="POLICY [POLICY ...]")]
     """policies to evaluate"""
     rules: DefaultRules = field(default_factory=lambda: solitaire_of().rules)
@@ -110,7 +110,7 @@ class _Options:
 class _MultiplayerOptions(GameOptions, _Options):
     """Options of games for several players."""
 
-    HIDDEN: ClassVar = dict.fromkeys(
+    HIDDEN: ClassVar[Mapping[str, str]] = dict.fromkeys(
         refused_options(GAMES[DEFAULT_GAME].multiplayer_rules), "use evaluate for the solitaire"
     )
     rules: DefaultRules = field(default_factory=GAMES[DEFAULT_GAME].multiplayer_rules)
