@@ -65,7 +65,9 @@ from quincunx_env.utils.processes import worker_processes
 class _Options:
     """Policies, rules and deals of evaluations, comparisons and tournaments."""
 
-    HIDDEN: ClassVar[Mapping[str, str]] = dict.fromkeys(refused_options(solitaire_of().make_rules), "use compare for several players")
+    HIDDEN: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        refused_options(solitaire_of().make_rules), "use compare for several players"
+    )
     policies: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="POLICY [POLICY ...]")]
     """policies to evaluate"""
     rules: DefaultRules = field(default_factory=lambda: solitaire_of().rules)

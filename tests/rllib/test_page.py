@@ -1,12 +1,11 @@
 """Programs of the page of Ray run, and its commands are valid, as far as can be tested on one machine."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ray.rllib.algorithms.algorithm import Algorithm
-from ray.rllib.algorithms.ppo import PPOConfig
 
 from tests.docs.test_commands import NAMED, ROOT, programs, run, stop_once_read
 
@@ -14,26 +13,27 @@ COMMANDS = {command for command in NAMED if "rllib" in command.split("ARGS")[0]}
 PAGE = (ROOT / "docs" / "rllib.md").read_text(encoding="utf-8")
 
 
-def test_programs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both trainings with small batches, then the one that reads a checkpoint."""
+SMALL = """
+from ray.rllib.algorithms.ppo import PPOConfig
 
-    def build_small(config: PPOConfig) -> Algorithm:
-        config.env_runners(num_env_runners=0, num_envs_per_env_runner=2)
-        config.training(train_batch_size_per_learner=32, minibatch_size=16, num_epochs=1)
-        return build(config)
+def build_small(config):
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=2)
+    config.training(train_batch_size_per_learner=32, minibatch_size=16, num_epochs=1)
+    return build(config)
 
-    build = PPOConfig.build_algo
-    monkeypatch.setattr(PPOConfig, "build_algo", build_small)
-    monkeypatch.chdir(tmp_path)
+build, PPOConfig.build_algo = PPOConfig.build_algo, build_small
+"""
+
+
+def test_programs_run(tmp_path: Path) -> None:
+    """Both trainings with small batches, then the one that reads a checkpoint; in a process with Ray of its own."""
     from_checkpoint, solitaire, two_players = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(two_players.splitlines()) == 9
-    names: dict[str, Any] = {}
-    exec(solitaire, names)
-    names["algorithm"].save_to_path(tmp_path / "runs" / "rllib" / "checkpoints" / "00000001")
-    exec(two_players, names)
-    assert names["network"].actions == 300
-    exec(from_checkpoint, names)
-    assert len(names["result"].scores) == 20
+    checkpoint = tmp_path / "runs" / "rllib" / "checkpoints" / "00000001"
+    saved, checked = f"algorithm.save_to_path({str(checkpoint)!r})", "assert network.actions == 300"
+    program = "\n".join((SMALL, solitaire, saved, two_players, checked, from_checkpoint, "print(len(result.scores))"))
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1:] == ["20"], done.stderr
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
