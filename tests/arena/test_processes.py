@@ -213,7 +213,7 @@ MOMENTS: dict[str, Callable[[Path, int], object]] = {
     "first worker": lambda _, leader: len(workers(leader)) >= 1,
     "all workers": lambda _, leader: len(workers(leader)) == 2,
     **{f"{number} chunks": partial(lambda least, folder, _: stored(folder) >= least, number) for number in (1, 10, 30)},
-    **{f"write {number}": lambda folder, _: list(folder.rglob(".*.npz")) for number in range(3)},
+    "write": lambda folder, _: list(folder.rglob(".*.npz")),
 }
 """When signals are sent: conditions of the folder and the process."""
 

@@ -96,7 +96,7 @@ def pettingzoo_aec(rules: BaseRules, padded: bool) -> Observe:
         agent = env.possible_agents[seat]
         seen = env.observe(agent)
         assert seen.keys() == {"observation", "action_mask"}
-        assert seen["action_mask"].any() == (agent == env.agent_selection), "of those who are to move only"
+        assert seen["action_mask"].all() == (agent != env.agent_selection), "of those who wait it is all 1"
         assert env.observation_space(agent).contains(seen)
         return seen, env.infos[agent], env.last() if agent == env.agent_selection else None
 
