@@ -1,4 +1,4 @@
-"""What package indexes show: README.md with absolute links, further links beside it.
+"""Make what package indexes show: README.md with absolute links, and further links beside it.
 
 The address is ``Repository`` of ``[project.urls]`` in pyproject.toml. While there is none, links stay as they are.
 """

@@ -1,4 +1,4 @@
-"""What follows from ``[project.urls]`` of pyproject.toml in README.md and CITATION.cff; nothing while that is empty.
+"""Write the addresses in ``[project.urls]`` of pyproject.toml into README.md and CITATION.cff, if there are any.
 
 ``Repository`` is the page of the repository at its host, ``Documentation`` the site.
 """

@@ -59,7 +59,7 @@ class Arguments(PPOOptions, RunOptions):
     name: RunName = "ppo"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: Count = 1_500_000
-    """environment steps of all games together, over which the learning rate falls to 0: a finished run has no more"""
+    """environment steps of all games; the learning rate falls to 0 over them: a finished run cannot be made longer"""
 
     # The other scripts of PPO keep the defaults of `PPOOptions`, with which their results were measured.
     rollout: Count = 6

@@ -69,8 +69,7 @@ class Arguments(PPOOptions, RunOptions):
     name: RunName = "rllib"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: Count = 1_500_000
-    """environment steps of all games together, over which the learning rate falls to 0; with more of them it rises in a
-    restored run"""
+    """environment steps of all games; the learning rate falls to 0 over them, and rises if a restored run has more"""
     grad_clip: Positive = 0.5
     """maximal global norm of the gradient"""
 

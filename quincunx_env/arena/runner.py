@@ -101,7 +101,7 @@ class Run:
 
 
 def with_run(function: AnyFunction) -> AnyFunction:
-    """Let a function with the argument ``run`` refuse what is no `Run`, and unknown keywords; a decorator.
+    """Let a function refuse unknown keywords, and a ``run`` that is not a `Run`; a decorator.
 
     The error of a keyword of `Run`, or of `Deals` if the function takes them, says where it belongs.
     """

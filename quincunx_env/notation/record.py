@@ -51,7 +51,7 @@ from quincunx_env.core.integers import as_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.utils.errors import shortened
+from quincunx_env.utils.errors import without_middle
 from quincunx_env.utils.files import read_text, write_text
 from quincunx_env.utils.notebook import shown_as
 
@@ -71,7 +71,7 @@ class RecordError(ValueError):
     """Not a record, or a record that breaks the rules. The message is short, whatever it quotes from a file."""
 
     def __init__(self, message: object) -> None:
-        super().__init__(shortened(str(message), 800))
+        super().__init__(without_middle(str(message), 800))
 
 
 class Seeded(NamedTuple):

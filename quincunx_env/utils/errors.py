@@ -49,10 +49,10 @@ def printable(text: object) -> str:
     return "".join(shown)
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text, without its middle if it has more than ``most`` characters.
+def without_middle(text: str, most: int) -> str:
+    """Return a text; of one with more than ``most`` characters only the beginning and the end.
 
-    >>> shortened("abcdefgh", 4)
+    >>> without_middle("abcdefgh", 4)
     'ab...gh'
     """
     return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 2 :]}"
@@ -68,7 +68,7 @@ def in_words(error: OSError) -> str:
     """
     if error.strerror is None or error.filename is None:
         return error.strerror or str(error)
-    return f"{error.strerror}: {shortened(str(error.filename), LONGEST_NAME)!r}"
+    return f"{error.strerror}: {without_middle(str(error.filename), LONGEST_NAME)!r}"
 
 
 def _end(message: str, status: int) -> NoReturn:

@@ -21,7 +21,7 @@ ABANDONED = 86_400.0
 
 
 MOST_BYTES = 2**20
-"""Upper limit of a text that is read; not tuned. Parsed, JSON takes up to thirty times as much memory."""
+"""Upper limit of a text that is read, in bytes; not tuned. Parsed, JSON takes up to thirty times as much memory."""
 
 
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
@@ -60,7 +60,7 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is such a file or folder. There is none of a name that is too long for ``Path.exists``."""
+    """Return whether a file or folder exists. One whose name is too long does not."""
     try:
         return path.exists()
     except OSError:
@@ -68,7 +68,7 @@ def exists(path: Path) -> bool:
 
 
 def is_special(path: Path) -> bool:
-    """Return whether a path exists and is neither a file nor a folder, but a device or a pipe."""
+    """Return whether a path is a device or a pipe."""
     return path.exists() and not (path.is_file() or path.is_dir())
 
 

@@ -1,4 +1,4 @@
-"""What follows from ``[project.urls]``, and the page that says how to publish."""
+"""The addresses in ``[project.urls]`` and where they are written; the page on publishing."""
 
 import re
 from collections.abc import Callable, Mapping

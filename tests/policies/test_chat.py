@@ -62,7 +62,7 @@ def test_a_model_that_answers_with_the_first_action_plays_it(rules: BaseRules) -
 
 @pytest.mark.parametrize("rules", [Rules(num_players=3, match=True), spiral.Rules(deals=4)], ids=["match", "spiral"])
 def test_the_prompt_is_the_same_of_a_game_and_of_what_a_seat_knows_of_it(rules: Any) -> None:
-    """The arena's prompts are made of resampled games, those of `Quincunx/Text-v0` of true ones."""
+    """The arena makes its prompts from resampled games, `Quincunx/Text-v0` from true ones."""
     game, observer, rng = new_game(rules, 0), make_observer(rules), np.random.default_rng(0)
     while not game.over:
         known = resample(observer, observer.observe(game, game.mover), rng).to_game(0)

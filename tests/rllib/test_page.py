@@ -26,7 +26,7 @@ build, PPOConfig.build_algo = PPOConfig.build_algo, build_small
 
 
 def test_programs_run(tmp_path: Path) -> None:
-    """Both trainings with small batches, then the one that reads a checkpoint; in a process with Ray of its own."""
+    """Both trainings with small batches, then the one that reads a checkpoint. Ray runs in another process."""
     from_checkpoint, solitaire, two_players = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(two_players.splitlines()) == 9
     checkpoint = tmp_path / "runs" / "rllib" / "checkpoints" / "00000001"

@@ -67,7 +67,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("td_lambda --variants spiral 2-open", "--variants: all must be of one game"),
         ("td_lambda --iterations 0", "--iterations must be at least 1, got 0"),
         ("td_lambda --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
-        ("td_lambda --against-share 0.9", "--pool-share and --against-share must be 1 together at most"),
+        ("td_lambda --against-share 0.9", "--pool-share and --against-share must add up to at most 1"),
         ("td_lambda --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
         ("td_lambda --against no-such", "unknown policy 'no-such'"),
         ("td_lambda --variants mini-2 --against value", "--against value does not play mini-2: no shipped network"),

@@ -126,5 +126,5 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         if len({type(rules_of(variant)) for variant in self.variants}) != 1:
             raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
         if self.pool_share + self.against_share > 1:
-            raise ValueError("--pool-share and --against-share must be 1 together at most")
+            raise ValueError("--pool-share and --against-share must add up to at most 1")
         require_opponent(self.against, self.variants)

@@ -38,7 +38,7 @@ TRAINING = {
 """Replacements of settings that only training needs: no large buffer, no function of another Python."""
 
 Spaces = tuple[spaces.Space[Any], spaces.Space[Any]]
-"""Of observations and of actions."""
+"""Spaces of the observations and of the actions."""
 
 
 class Unknown:
