@@ -2,7 +2,8 @@
 
 `FEATURES` describe an action: the cards it draws, the values it opens for hand and unseen cards in adjacent cells, the
 opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each number of players
-and start. All options of the rules are supported.
+and start. In the last own play of a round, a draw costs the penalty that it brings. All options of the rules are
+supported.
 
 Axes: n positions, m actions, K cards, C cells, H slots of the hand, L lines, A actions of the game. Tables have all 41
 cards; an axis of 42 ends with `EMPTY` (-1).
@@ -90,10 +91,12 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
 }
 """Points for one unit of each feature, by `WEIGHT_COLUMNS`.
 
-Found in self-play by REINFORCE (Williams 1992) for a softmax over the values. The solitaire took 150 steps of 500 games
-each, several players 80 steps of 200. The script was not kept. The rows of Pawn and Excuse are from 70 steps with these
-options, for the solitaire and for two players from corners. They are set to the mean of the other ranks. In the
-solitaire ``draws_needed`` was then raised by 3: on validation deals it lost fewer rounds at the same mean."""
+Constants: no script makes them. They were found in self-play by REINFORCE (Williams 1992) for a softmax over the
+values. The rows of Pawn and Excuse were found with these options, for the solitaire and for two players from corners.
+In the solitaire ``draws_needed`` was then raised by 3: on validation deals it lost fewer rounds at the same mean."""
+
+OTHERS_GAINS = ("threat", "opened_value_unseen", "setups_unseen", "empties")
+"""Features that still count when the seat has no further play, if other seats have."""
 
 DRAW_VALUE = {True: 8.0, False: 2.0}
 """Points for a draw in the value that `best_other_cell`, `best_other_card` and `opened_value` compare: in the solitaire
@@ -123,6 +126,10 @@ class ActionFeatures(NamedTuple):
     """float32 [m, len(FEATURE_NAMES)]."""
     loses: Bools
     """bool [m]: whether the action loses the solitaire."""
+    last: Bools
+    """bool [m]: whether the seat has no play after it in the round."""
+    drawn_penalty: Floats
+    """float32 [m]: expected penalty of the cards drawn, if they were left in hand."""
 
 
 class _Tables(NamedTuple):
@@ -277,7 +284,8 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
         np.multiply(columns[number], early, out=columns[len(FEATURES) + number])
     columns[1 + 2 * len(FEATURES) + tables.rank[cards], np.arange(len(rows))] = early
     loses = (rules.num_players == 1) & (left[rows] > 0) & (keeps[rows] + draws == 0)
-    return ActionFeatures(rows, actions, columns.T, loses)
+    drawn_penalty = draws * (unseen @ tables.penalty[:num_cards] / hidden)[rows]
+    return ActionFeatures(rows, actions, columns.T, loses, left[rows] == 0, drawn_penalty)
 
 
 def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
@@ -426,10 +434,19 @@ def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats,
 
 
 @cache
-def weights_for(rules: Rules) -> Floats:
-    """Return the column of `WEIGHTS` for a game, float32 [len(FEATURE_NAMES)]."""
+def weights_for(rules: Rules, last: bool = False) -> Floats:
+    """Return the weights of a game, float32 [len(FEATURE_NAMES)].
+
+    They are a column of `WEIGHTS`. For the ``last`` play of a seat the card counts its points and its penalty, and the
+    other seats may still gain.
+    """
     column = WEIGHT_COLUMNS.index((rules.num_players, rules.start))
-    return np.array([WEIGHTS[name][column] for name in FEATURE_NAMES], np.float32)
+    weights = {name: WEIGHTS[name][column] for name in FEATURE_NAMES}
+    if last:
+        others = OTHERS_GAINS if rules.num_players > 1 else ()
+        weights = {name: weights[name] if name in others else 0.0 for name in FEATURE_NAMES}
+        weights |= {"points": 1.0, "penalty": 1.0}
+    return np.array(list(weights.values()), np.float32)
 
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
@@ -448,4 +465,7 @@ def values_of(rules: Rules, found: ActionFeatures) -> Floats:
     """Return values of actions in points, float32 [m]."""
     values: Floats = found.features @ weights_for(rules)
     values[found.loses] += LOSS_VALUE
+    if found.last.any():
+        last = found.features @ weights_for(rules, last=True) - found.drawn_penalty
+        values = np.where(found.last, last, values)
     return values

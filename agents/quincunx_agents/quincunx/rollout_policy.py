@@ -158,8 +158,14 @@ def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str
 
 @cache
 def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
-    """Return weights of the heuristic by name with ``left`` plays to come. Early weights are added in proportion."""
-    weights = dict(zip(FEATURE_NAMES, weights_for(rules), strict=True))
+    """Return weights of the heuristic by name with ``left`` plays to come.
+
+    Early weights are added in proportion. In the last play of a seat a draw costs the mean penalty of the deck.
+    """
+    last = left < rules.num_players
+    weights = dict(zip(FEATURE_NAMES, weights_for(rules, last), strict=True))
+    if last:
+        return weights | {"draws": -_tables(rules).penalty[list(rules.deck)].mean()}
     early = np.float32(left / rules.num_plays)
     return {
         name: weight * early if name.startswith("keep") else weight + early * weights.get(f"{name} early", 0)

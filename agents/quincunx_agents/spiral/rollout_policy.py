@@ -15,7 +15,7 @@ from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.rules import PLAYS, SPIRAL
 
 REPLY_WEIGHT = -0.7
-"""Weight of the best reply, the opponent's hand being known. Not tuned."""
+"""Weight of the best reply, the opponent's hand being known. The last reply counts in full. Not tuned."""
 
 
 def step(games: Batch, actions: Ints) -> None:
@@ -33,14 +33,15 @@ def rollout_actions(games: Batch) -> Ints:
     mask = games.mask
     rows, cards = mask.nonzero()
     values = _values(games, rows, cards).astype(np.float32)
-    if plays_left(games) > 1:
+    if (left := plays_left(games)) > 1:
         after = games.fork(rows)
         after.board[np.arange(len(rows)), SPIRAL[int(games.ply[0]) + 1]] = cards
         after.ply += 1
         after.mover ^= 1
         at, replies = after.mask.nonzero()
         points = _values(after, at, replies)
-        values += REPLY_WEIGHT * np.maximum.reduceat(points, np.searchsorted(at, np.arange(len(rows))))
+        best = np.maximum.reduceat(points, np.searchsorted(at, np.arange(len(rows))))
+        values += (REPLY_WEIGHT if left > 2 else -1.0) * best
     table = np.full(mask.shape, NOT_IN_HAND)
     table[rows, cards] = values
     chosen: Ints = table.argmax(axis=1)

@@ -14,11 +14,12 @@ from quincunx_agents.quincunx.heuristic import (
     WEIGHTS,
     action_features,
 )
-from quincunx_agents.quincunx.rollout_policy import ILLEGAL, candidate_actions, immediate_scores
+from quincunx_agents.quincunx.rollout_policy import ILLEGAL, candidate_actions, immediate_scores, rollout_actions
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
+from quincunx_env.quincunx.scoring import penalty
 from tests.agents.positions import dealt, in_progress, positions, seen
 from tests.variants import VARIANTS, by_name, slow_unless_covering
 
@@ -94,6 +95,35 @@ def test_does_not_run_out_of_cards_while_it_can_draw() -> None:
     batch.step(choose(batch))
     assert not batch.lost[0]
     assert batch.drawn[0] > before
+
+
+@pytest.mark.parametrize("name", ["solitaire", "solitaire+excuse+pawns", "corners-2", "open-3"])
+def test_the_last_play_is_worth_its_points_less_the_penalties(name: str) -> None:
+    """In the last play of a round nothing else counts: a draw costs the mean penalty of the unseen cards.
+
+    The rollout policy takes the mean of the deck for it.
+    """
+    rules, games = VARIANTS[name], 30
+    batch = dealt(rules, games)
+    for _ in range(rules.num_plays - 1):
+        batch.step(np.where(batch.over, 0, choose(batch)))
+    rows = np.flatnonzero(~batch.over)
+    batch = batch.fork(rows)
+    chosen, rolled, drawing = choose(batch), rollout_actions(batch), 0
+    for row in range(len(rows)):
+        hand = np.flatnonzero(batch.card_mask[row])
+        pile = rules.pile_size - int(batch.drawn[row])
+        unseen = {*rules.deck} - {*batch.board[row].tolist()} - {*hand.tolist()}
+        for means, action in ((unseen, chosen[row]), (rules.deck, rolled[row])):
+            mean = penalty([*means]) / max(len(means), 1)
+            plays = np.flatnonzero(batch.mask[row])
+            points, draws = batch.value(*np.divmod(plays, rules.num_cells), np.full(len(plays), row))
+            values = (
+                points + [penalty([int(play) // rules.num_cells]) for play in plays] - mean * np.minimum(draws, pile)
+            )
+            assert values[plays == action] == pytest.approx(values.max())
+            drawing += int(draws[values.argmax()] == 0 < draws.max())
+    assert drawing
 
 
 def test_features_say_what_they_mean() -> None:
