@@ -16,17 +16,15 @@ from train.common.tables import (
     percent,
     solitaire_columns,
 )
-from train.td_lambda.results import reached, seeds, stored_runs
 
 PAGE = """\
 # Models
 
-Five value networks come with the package. The present scripts reproduce `spiral-end` alone: the other four are stronger
-than what their settings reach ([training](#training)). The agent [`value`](agents.md) plays each form of the games by
-the network that has learned it. A value network estimates the points still to come from an afterstate, the position
-after an action (Sutton & Barto 2018, section 6.8). The agent takes the action with the highest immediate points +
-V(afterstate), where V is the lead over the mean of the other seats. All networks but `spiral-end` add a preference that
-they learned from a search.
+Five value networks come with the package, each made by one command ([training](#training)). The agent
+[`value`](agents.md) plays each form of the games by the network that has learned it. A value network estimates the
+points still to come from an afterstate, the position after an action (Sutton & Barto 2018, section 6.8). The agent
+takes the action with the highest immediate points + V(afterstate), where V is the lead over the mean of the other
+seats.
 
 ```python
 from quincunx_agents import load
@@ -52,56 +50,39 @@ deal as the unit.
 
 ### With options
 
-The networks learned the options in a part of their games ([training](#training)). `value` is stronger than the
-heuristic with every option. In the solitaire the difference is 21.6 points (19.8 to 23.3) with Excuse and Pawns, the
-least, and 28.0 (26.0 to 30.0) with Excuse and flush, the most, on 1,000 deals each, paired. With edge contact and the
-same weights `value` has a mean of 153.7 (152.9 to 154.4) on 10,000 deals.
+The networks learned the options in a part of their games ([training](#training)). With Excuse, Pawns and flush `value`
+is 21.5 points (19.7 to 23.3) better than the heuristic in the solitaire, on 1,000 deals, paired. With fifteens it wins
+87.4 % (86.0 to 88.7 %) of the spiral game on 1,000 deals. Several players, with Excuse, Pawns and flush, on 400 deals:
 
-    quincunx evaluate value heuristic --first 30000 --deals 1000 --flush
+| players | corners | open start |
+|---|---|---|
+| 2 | 66.7 % (63.9 to 69.5 %) | 71.9 % (69.1 to 74.7 %) |
+| 3 | 41.9 % (39.4 to 44.5 %) | 40.0 % (37.3 to 42.8 %) |
+| 4 | 31.3 % (29.5 to 33.2 %) | 28.0 % (26.0 to 30.1 %) |
 
-Several players: least and greatest win rate of `value` over all combinations of flush, Pawns and Excuse, and with
-Simpleton and in a match. The sample is 400 deals; the 95 % intervals have 1.9 to 3.0 on either side:
-
-| players, start | even | least | greatest | Simpleton | match |
-|---|---|---|---|---|---|
-| 2, corners | 50.0 | 66.2 | 73.2 | 71.0 | 80.9 |
-| 3, corners | 33.3 | 43.7 | 47.1 | 48.9 | 60.5 |
-| 4, corners | 25.0 | 30.6 | 33.7 | 32.3 | 40.7 |
-| 2, open | 50.0 | 73.8 | 77.7 | 79.8 |  |
-| 3, open | 33.3 | 44.2 | 49.2 | 48.4 | 59.0 |
-| 4, open | 25.0 | 30.2 | 32.6 | 34.2 | 40.2 |
-
-    quincunx compare value heuristic --first 76000 --deals 400 --flush    # two players
-    quincunx compare value heuristic --first 64000 --deals 400 --flush --num-players 3
-
-With fifteens `value` wins 88.3 % (87.6 to 88.9 %) of the spiral game on 4,000 deals. Scored at the end, also with
-fifteens, it wins 73.8 % (72.9 to 74.7 %).
-
-    quincunx compare value heuristic --game spiral --spiral.deals 1 --spiral.fifteens --first 34000 --deals 4000
+    quincunx evaluate value heuristic --first 30000 --deals 1000 --excuse --pawns --flush
+    quincunx compare value heuristic --num-players 3 --first 64000 --deals 400 --excuse --pawns --flush
 
 ## Architecture
 
 A network reads two sets. One has for each empty cell what the cards of the hand and the unseen cards would score in it.
 The other has each card of the hand with its scores in the best cells. In the spiral game the cells are the next ones.
 An encoder is shared by the elements of a set, and its outputs are summed (deep sets: Zaheer et al. 2017). Three layers
-read the sums and features of the whole position. They return the points of each seat and the preference. In Quincunx
-the value is invariant under rotation and reflection of the grid.
+read the sums and features of the whole position. They return the points of each seat. A network with several
+members returns the mean of theirs. In Quincunx the value is invariant under rotation and reflection of the grid.
 
 ## Training
 
 {training}
-Three of the networks were trained by a script that is not part of this repository. In expert iteration a network learns
-from a search (Anthony et al. 2017). The training of the network with which it began is not counted.
-
-Games with options: the share of the games that were played with options of the rules drawn at random. Processor time
-is the sum over processes, each on one core of an x86_64 machine. All games were dealt from the domain `play`. No games
-of people and no data of others were used. Versions: {versions}.
+All learned by TD(λ) with seed 0. `three-four-players` played half of its games against the heuristic. Games with
+options: the share of the games that were played with options of the rules drawn at random. Processor time is the sum
+over processes, each on one core of an x86_64 machine. All games were dealt from the domain `play`. No games of people
+and no data of others were used. Versions: {versions}.
 
 ## Limits
 
 - The mini variant has no network: `value` refuses it with `ValueError`.
-- Each network is one training run, `spiral` the mean of two. Intervals are over deals. They say nothing about other
-  seeds of the training.
+- Each network is one training run. Intervals are over deals. They say nothing about other seeds of the training.
 - Win rates are against one opponent and do not order agents.
 
 [References](glossary.md#references) are in the glossary.
@@ -112,9 +93,15 @@ of people and no data of others were used. Versions: {versions}.
 NETWORK = """
 ## `{name}`
 
-{note}Measured by
+Trained, from a checkout, by
 
-{measured}{made}"""
+    {command}
+
+Measured by
+
+{measured}
+SHA-256: `{sha256}`
+"""
 
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 
@@ -147,34 +134,21 @@ def models() -> str:
     )
 
 
-LONGEST = {"solitaire": "solitaire-long"}
-"""Settings of `train.td_lambda` that come closest to a network, where they have other names."""
-
-
 def _training(cards: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [
         (
             f"`{name}`",
-            "expert iteration" if "teacher" in card["arguments"] else "TD(λ)",
+            str(card["arguments"].get("members", 1)),
             percent(card["arguments"]["options_share"], 0),
             f"{card['steps']:,}",
             f"{sum(card['seconds'].values()) / 60:.0f} min",
         )
         for name, card in cards.items()
     ]
-    header = ("network", "method", "games with options", "environment steps", "processor time")
+    header = ("network", "members", "games with options", "environment steps", "processor time")
     return markdown_table(header, rows) + "\n"
 
 
 def _network(name: str, card: Mapping[str, Any]) -> str:
-    made = ""
-    if "sha256" in card:
-        seed = card["arguments"]["seed"]
-        made = (
-            f"\nTrained, from a checkout, with seed {seed} by\n\n    {card['command']}\n\nSHA-256: `{card['sha256']}`\n"
-        )
     measured = "".join(f"    {result['command']}\n" for result in card["benchmark"].values())
-    note = f"{card['note']} " if "note" in card else ""
-    if note and (runs := stored_runs(setting := LONGEST.get(name, name))):
-        note += f"With {seeds(runs)} the setting `{setting}` reaches {reached(runs)}. "
-    return NETWORK.format(name=name, note=note and f"{note.strip()}\n\n", measured=measured, made=made)
+    return NETWORK.format(name=name, command=card["command"], measured=measured, sha256=card["sha256"])

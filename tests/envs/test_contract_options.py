@@ -194,7 +194,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (
         [vs_opponents_vec],
         {"rules": [Rules(2), Rules(2, mini=True)], "opponents": "value"},
-        "no shipped network has learned mini-2: they play solitaire, 2-corners, 2-open, 3-corners, 3-open, 4-corners, "
+        "no shipped network has learned mini-2: they play solitaire, 2-corners, 2-open, 3-corners, 4-corners, 3-open, "
         "4-open; leave '2 players, mini' out of rules=, or choose other opponents",
     ),
     (VS_OPPONENTS, {"seat": 2}, "seat must be one of 'rotate', 0, 1, got 2"),

@@ -185,7 +185,7 @@ def test_a_network_that_overflows_later_is_named_in_one_line(
     env, chosen = VsOpponentsEnv(opponents="model.safetensors", num_players=2, seat=0), file.for_rules(rules)
     _, info = env.reset(seed=0)
     overflow = np.full(1, np.inf, np.float32)
-    monkeypatch.setattr("quincunx_agents.networks.value.value_and_preference", lambda *_: (overflow[:, None], overflow))
+    monkeypatch.setattr("quincunx_agents.networks.value.values_of", lambda *_: overflow[:, None])
     observation, mask = seen(positions(rules, 2, 3))
     asked: Any
     for asked in (chosen, chosen.action_values, pickle.loads(pickle.dumps(chosen))):  # type: ignore[attr-defined]

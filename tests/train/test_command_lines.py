@@ -61,7 +61,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("ppo --no-preview", "--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp"),
         ("ppo --start open", "start='open' needs 2 to 4 players"),
         ("ppo --resume", "there is no checkpoint at runs/ppo/checkpoint.pt: start again without --resume"),
-        ("td_lambda nope --seed 1", "unknown setting 'nope': choose one of solitaire, solitaire-long, two-players, "),
+        ("td_lambda nope --seed 1", "unknown setting 'nope': choose one of solitaire, solitaire-long, "),
         ("td_lambda --variants nope", "--variants must be of solitaire, contact, "),
         ("td_lambda --variants", "--variants must be of solitaire, contact, "),
         ("td_lambda --variants spiral 2-open", "--variants: all must be of one game"),

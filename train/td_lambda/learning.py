@@ -52,9 +52,9 @@ def learn(
 
 
 def value_loss(outputs: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
-    """Compute the Huber loss of the values of each seat. Outputs are [B, SEATS + 1], targets [B, SEATS], seats [B]."""
+    """Compute the Huber loss of the values of each seat. Outputs and targets are [B, SEATS], seats [B]."""
     present = torch.arange(SEATS) < seats[:, None]
-    errors = nn.functional.smooth_l1_loss(outputs[:, :SEATS] / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
+    errors = nn.functional.smooth_l1_loss(outputs / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
     return errors[present].mean()
 
 

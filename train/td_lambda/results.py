@@ -26,8 +26,8 @@ Facts = dict[str, Any]
 
 def stored_runs(setting: str) -> list[Facts]:
     """Return the facts of the stored runs of a setting, by seed."""
-    paths = [*sorted((RESULTS / setting).glob("*.json")), WEIGHTS / f"{setting}.json"]
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+    paths = (*sorted((RESULTS / setting).glob("*.json")), *sorted(WEIGHTS.glob("*.json")))
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     return [run for run in found if f"train.td_lambda {setting} " in f"{run['command']} "]
 
 

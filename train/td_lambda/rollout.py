@@ -198,9 +198,9 @@ def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, te
     ``seat_weights`` are the value of a point of each seat to the mover, float32 [SEATS]. The ``temperature`` of the
     softmax is in points.
     """
-    to_come, preferences = evaluate_afterstates([weights], afterstates)
-    expected = afterstates.points + to_come @ seat_weights
-    return Prediction(to_come, (expected + preferences) / np.float32(temperature))
+    to_come = evaluate_afterstates([weights], afterstates)
+    logits = (afterstates.points + to_come @ seat_weights) / temperature
+    return Prediction(to_come, logits.astype(np.float32, copy=False))
 
 
 # --- Opponents -------------------------------------------------------------------------------------------------------

@@ -26,6 +26,15 @@ EXACT = {**ALL_PLAYS, "greedy_targets": False, "games": 256}
 
 SOLITAIRE = {"variants": ("solitaire",), "candidates": 0, "temperature": 2.0, "td_lambda": 0.7, "updates": 24}
 
+WIDE = {"averaging": 0.2, "set_width": 64, "width": 192}
+"""A network with more units, and averaged weights."""
+
+SOLITAIRE_LONG = {
+    **SOLITAIRE,
+    **WIDE,
+    **{"shortlist": 24, "iterations": 434, "replay": 20, "eval_every": 43, "eval_deals": 200},
+}
+
 SPIRAL = {**ALL_PLAYS, "td_lambda": 0.95, "games": 256}
 
 SETTINGS: Mapping[str, Setting] = {
@@ -37,26 +46,46 @@ SETTINGS: Mapping[str, Setting] = {
             **{"eval_every": 12, "eval_deals": 50, "checkpoint_every": 25},
         },
     ),
-    "solitaire-long": Setting(
-        "the solitaire, a million environment steps",
+    "solitaire-long": Setting("the solitaire, a million environment steps", SOLITAIRE_LONG),
+    "solitaire-best": Setting(
+        "the solitaire, 10 % with options, three networks",
+        {**SOLITAIRE_LONG, "iterations": 2000, "options_share": 0.1, "members": 3, "eval_every": 200},
+    ),
+    "two-players": Setting(
+        "two players, both starts",
+        {"variants": ("2-corners", "2-open"), "iterations": 300, "averaging": 0.2, "td_lambda": 0.8},
+    ),
+    "two-players-long": Setting("two players, both starts, 2.8 million steps", {"variants": ("2-corners", "2-open")}),
+    "two-players-best": Setting(
+        "two players, both starts, 10 % with options, three networks",
         {
-            **SOLITAIRE,
-            **{"shortlist": 24, "iterations": 434, "replay": 20, "averaging": 0.2, "set_width": 64, "width": 192},
-            **{"eval_every": 43, "eval_deals": 200},
+            **WIDE,
+            **{"variants": ("2-corners", "2-open"), "td_lambda": 0.8, "replay": 20, "options_share": 0.1},
+            **{"members": 3, "eval_every": 175},
         },
     ),
-    "two-players": Setting("two players, both starts", {"variants": ("2-corners", "2-open")}),
     "three-four-players": Setting(
         "three and four players, both starts", {"variants": ("3-corners", "4-corners", "3-open", "4-open")}
     ),
+    "three-four-players-best": Setting(
+        "three and four players, both starts, half against the heuristic, 10 % with options, two networks",
+        {
+            **{"variants": ("3-corners", "4-corners", "3-open", "4-open"), "averaging": 0.2},
+            **{"against_share": 0.5, "pool_share": 0.0, "options_share": 0.1, "members": 2, "eval_every": 175},
+        },
+    ),
     "spiral": Setting("the spiral game", {**SPIRAL, "variants": ("spiral",), "iterations": 300}),
-    "spiral-end": Setting(
-        "the spiral game scored at the end, 30 % with options",
+    "spiral-best": Setting(
+        "the spiral game, 15 % with options, two networks",
         {
             **SPIRAL,
-            **{"variants": ("spiral-end",), "iterations": 200, "options_share": 0.3, "averaging": 0.2},
-            **{"set_width": 64, "width": 192},
+            **WIDE,
+            **{"variants": ("spiral",), "iterations": 750, "options_share": 0.15, "replay": 20, "members": 2},
         },
+    ),
+    "spiral-end": Setting(
+        "the spiral game scored at the end, 30 % with options",
+        {**SPIRAL, **WIDE, "variants": ("spiral-end",), "iterations": 200, "options_share": 0.3},
     ),
     "mini": Setting(
         "the mini variant, solitaire",

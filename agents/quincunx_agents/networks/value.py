@@ -3,8 +3,7 @@
 The network reads the features of an afterstate (`quincunx_agents.quincunx.features`,
 `quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017). An encoder is
 shared by all elements of a set, and its outputs are summed. A trunk reads the sums and the context features. It gives
-the points still to come for each seat and a preference, by which an action is preferred beyond its value. An ensemble
-has several members, whose outputs are summed.
+the points still to come for each seat. An ensemble has several members, whose outputs are summed.
 
 The same network in PyTorch is `quincunx_agents.torch.ValueNetwork`, which ``train.td_lambda`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
@@ -42,7 +41,7 @@ VALUE_SCALE = 30.0
 """Points to one unit of the network's outputs; not tuned."""
 
 LAST_LAYER = "trunk.4"
-"""Name of the layer whose outputs `value_and_preference` scales and sums."""
+"""Name of the layer whose outputs `values_of` scales and sums."""
 
 WEIGHTS = Path(__file__).parent / "weights"
 
@@ -62,7 +61,7 @@ def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tu
         layers |= {f"set_encoders.{number}.0": (set_width, features)}
         layers |= {f"set_encoders.{number}.2": (set_width, set_width)}
     inputs = len(layout.sets) * set_width + layout.context
-    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), LAST_LAYER: (SEATS + 1, width // 2)}
+    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), LAST_LAYER: (SEATS, width // 2)}
     shapes = dict[str, tuple[int, ...]]()
     for layer, shape in layers.items():
         shapes |= {f"{layer}.weight": shape, f"{layer}.bias": shape[:1]}
@@ -72,25 +71,17 @@ def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tu
 # --- The network -----------------------------------------------------------------------------------------------------
 
 
-def value_and_preference(
-    members: Sequence[Mapping[str, Floats]], features: AfterstateFeatures
-) -> tuple[Floats, Floats]:
-    """Evaluate j afterstates.
+def values_of(members: Sequence[Mapping[str, Floats]], features: AfterstateFeatures) -> Floats:
+    """Return the points still to come in j afterstates, for each seat from the mover on, float32 [j, SEATS].
 
-    Args:
-        members: tensors of each network by name; the outputs of all networks are summed.
-        features: of the afterstates.
-
-    Returns:
-        values: points still to come for each seat from the mover on, float32 [j, SEATS].
-        preferences: added to the values of the actions where they are compared, in points too, float32 [j].
+    ``members`` are the tensors of each network by name. The outputs of all networks are summed.
     """
-    outputs = VALUE_SCALE * sum(_outputs(tensors, features) for tensors in members)
-    return outputs[:, :SEATS], outputs[:, SEATS]
+    values: Floats = VALUE_SCALE * sum(_outputs(tensors, features) for tensors in members)
+    return values
 
 
 def _outputs(tensors: Mapping[str, Floats], features: AfterstateFeatures) -> Any:
-    """Return the outputs of one network, float32 [j, SEATS + 1]."""
+    """Return the outputs of one network, float32 [j, SEATS]."""
     weights = tensors["trunk.0.weight"]
     hidden, start = features.context @ weights[:, weights.shape[1] - features.context.shape[1] :].T, 0
     for number, elements in enumerate(features.sets):
@@ -106,15 +97,12 @@ def _outputs(tensors: Mapping[str, Floats], features: AfterstateFeatures) -> Any
     return hidden @ tensors[f"{LAST_LAYER}.weight"].T + tensors[f"{LAST_LAYER}.bias"]
 
 
-def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: Afterstates) -> tuple[Floats, Floats]:
-    """Return values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates.
-
-    Known values stay as they are.
-    """
-    values, preferences = afterstates.known_values.copy(), np.zeros(len(afterstates.rows), np.float32)
+def evaluate_afterstates(members: Sequence[Mapping[str, Floats]], afterstates: Afterstates) -> Floats:
+    """Return the values of all afterstates, float32 [m, SEATS]. Known values stay as they are."""
+    values = afterstates.known_values.copy()
     for at, features in afterstates.chunks:
-        values[at], preferences[at] = value_and_preference(members, features)
-    return values, preferences
+        values[at] = values_of(members, features)
+    return values
 
 
 @cache
@@ -131,7 +119,7 @@ class ValueWeights:
     """A trained value network."""
 
     members: tuple[Mapping[str, Floats], ...]
-    """Tensors of each network by name. The outputs of all networks are summed; see `value_and_preference`."""
+    """Tensors of each network by name. The outputs of all networks are summed; see `values_of`."""
     variants: tuple[str, ...]
     """Names of the variants that it was trained on, all of one game."""
     candidates: int
@@ -160,7 +148,7 @@ class ValueAgent:
 
 
 def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
-    """Return points + V(afterstate) + preference of every action, float32 [n, A].
+    """Return points + V(afterstate) of every action, float32 [n, A].
 
     Actions that are illegal or not candidates have -inf.
 
@@ -172,9 +160,9 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     module = agent_spec_of(rules).features
     candidates = module.shortlist(rules, observation, mask, weights.candidates)
     afterstates = module.afterstates_of(rules, observation, candidates)
-    values, preferences = evaluate_afterstates(weights.members, afterstates)
+    values = evaluate_afterstates(weights.members, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
-    totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
+    totals = afterstates.points + values @ margin_weights(rules.num_players)
     ties.require_finite(totals)
     table[afterstates.rows, afterstates.actions] = totals
     return table

@@ -82,7 +82,7 @@ class NetworkSearch(SearchConfig):
         A value is the seat's points, or with several players its `margins`. The games are played on.
 
         Args:
-            members: tensors of each network by name; see `value.value_and_preference`.
+            members: tensors of each network by name; see `value.values_of`.
             others: policy of the other seats, but for the play before the network evaluates; the network if None.
             games: as of `quincunx_agents.search.determinized.Evaluator`.
             seat: whose value.
@@ -109,8 +109,8 @@ class NetworkSearch(SearchConfig):
                 continue
             tried = features.shortlist(rules, observation, mask, self.rollout_candidates)
             afterstates = features.afterstates_of(rules, observation, tried)
-            values, preferences = value.evaluate_afterstates(members, afterstates)
-            totals = afterstates.points + values @ margin_weights + preferences
+            values = value.evaluate_afterstates(members, afterstates)
+            totals = afterstates.points + values @ margin_weights
             best = ties.best_of_rows(totals, afterstates.rows)
             if last and depth < left:
                 mover = int(games.mover[0])

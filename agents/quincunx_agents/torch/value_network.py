@@ -16,8 +16,7 @@ class ValueNetwork(nn.Module):
     The encoders are Deep Sets (Zaheer et al. 2017).
 
     Each element of a set, such as an empty cell, is encoded by the same weights, and the encodings are summed. The
-    outputs are the points still to come for each seat, and a preference that is added to the value of a play. The
-    preference is 0 at initialisation, and TD learning leaves it there; search targets move it.
+    outputs are the points still to come for each seat.
 
     Args:
         layout: shape of the features of an afterstate.
@@ -37,13 +36,11 @@ class ValueNetwork(nn.Module):
             nn.ReLU(),
             nn.Linear(width, width // 2),
             nn.ReLU(),
-            nn.Linear(width // 2, SEATS + 1),
+            _last_layer(width // 2),
         )
-        for parameter in self.trunk[-1].parameters():
-            nn.init.zeros_(parameter[SEATS:])
 
     def forward(self, features: Tensor) -> Tensor:
-        """Map features, float32 [B, layout.size], to values and preference in points, [B, SEATS + 1]."""
+        """Map features, float32 [B, layout.size], to values in points, [B, SEATS]."""
         sizes = [most * numbers for most, numbers in self.layout.sets]
         *sets, context = features.split([*sizes, self.layout.context], dim=1)
         encoded = []
@@ -58,3 +55,13 @@ class ValueNetwork(nn.Module):
     def weights(self) -> dict[str, Floats]:
         """Return a copy of the weights by name, for `quincunx_agents.networks.value`."""
         return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
+
+
+def _last_layer(width: int) -> nn.Linear:
+    """Return the layer of the outputs.
+
+    It begins with rows of a larger layer, as those of the networks of the package did, so their seeds make them again.
+    """
+    larger, layer = nn.Linear(width, SEATS + 1), nn.Linear(width, SEATS)
+    layer.load_state_dict({name: tensor[:SEATS] for name, tensor in larger.state_dict().items()})
+    return layer

@@ -68,8 +68,8 @@ def test_the_network_plays_and_its_value_is_added_after_its_last_play(
                 continue
             tried = spec.features.shortlist(rules, observation, mask, 5)
             after = spec.features.afterstates_of(rules, observation, tried)
-            to_come, preferences = evaluate_afterstates(members, after)
-            best = ties.best((after.points + to_come @ margin_weights(players) + preferences)[None])[0]
+            to_come = evaluate_afterstates(members, after)
+            best = ties.best((after.points + to_come @ margin_weights(players))[None])[0]
             if number < depth:
                 spec.rollout_policy.step(game, after.actions[[best]])
         final, mover = game.totals[0].astype(float), int(game.mover[0])
