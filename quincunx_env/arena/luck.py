@@ -91,7 +91,7 @@ def _weights(values: Floats, luck: Floats) -> Floats:
 
 
 def luck_of(results: MatchResults, config: MatchConfig, reference: Agent | str = REFERENCE, run: Run = Run()) -> Luck:
-    """Measure the luck of games of the solitaire, about 20 ms of processor time each.
+    """Measure the luck of games of the solitaire, about 60 ms of processor time each.
 
     Args:
         results: the games.

@@ -97,7 +97,7 @@ def comparison(rules: BaseRules, points: int | None, level: str = "", reached: i
 
     >>> from quincunx_env import Rules
     >>> comparison(Rules(), 134, "Hard", 151)
-    ['Medium averages 130 points; 53 of 100 of its games have fewer than yours.', 'Hard reached 151 on this deal.']
+    ['Medium averages 131 points; 51 of 100 of its games have fewer than yours.', 'Hard reached 151 on this deal.']
     """
     sentences, stored = [], scores_of(rules)
     if stored:

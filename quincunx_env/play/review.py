@@ -3,7 +3,7 @@
 >>> from quincunx_env import Game, Rules
 >>> game = Game.from_seed(Rules(), seed=3)
 >>> result_in_words(game, max(expected(game, "value").values()))
-'ends near 162'
+'ends near 187'
 """
 
 from collections.abc import Iterator

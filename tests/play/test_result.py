@@ -23,13 +23,13 @@ def test_stored_points_belong_to_the_tasks_of_the_benchmark() -> None:
 @pytest.mark.parametrize(
     ("rules", "points", "reached", "sentences"),
     [
-        (Rules(), None, None, ["Medium averages 130 points.", "Hard lost the round on this deal."]),
-        (Rules(), -1, 99, ["Medium averages 130 points; nearly all of its games have more", "Hard reached 99 on"]),
+        (Rules(), None, None, ["Medium averages 131 points.", "Hard lost the round on this deal."]),
+        (Rules(), -1, 99, ["Medium averages 131 points; nearly all of its games have more", "Hard reached 99 on"]),
         (
             Rules(),
             999,
             99,
-            ["Medium averages 130 points; 99 of 100 of its games have fewer", "Hard reached 99 on"],
+            ["Medium averages 131 points; 99 of 100 of its games have fewer", "Hard reached 99 on"],
         ),
         (Rules(flush=True), 77, 99, ["Hard reached 99 on this deal."]),
     ],

@@ -495,7 +495,7 @@ def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> Non
         table.comparing = True  # the plays are still judged
         assert "plays the same deal" not in client.get(f"/token/game/{table.name}").text
         table.comparing = False
-        assert average.startswith("Medium averages 130 points; ")
+        assert average.startswith("Medium averages 131 points; ")
         assert reached == f"Hard reached {points} on this deal.", "who plays as it advises"
         tables.append(table)
     most = tables[0].session.game.totals[0]
