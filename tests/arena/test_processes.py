@@ -1,6 +1,7 @@
 """Tournaments in several processes that are terminated or killed."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -221,8 +222,9 @@ MOMENTS: dict[str, Callable[[Path, int], object]] = {
 @lists_processes
 def test_an_interrupt_while_workers_start_is_one_line(tmp_path: Path) -> None:
     ready = MOMENTS["all workers"]
-    ended = stop(tmp_path, [*TOURNAMENT, *ENDLESS], partial(ready, tmp_path), SENT["interrupted"][0])
-    assert ended == (128 + signal.SIGINT, "interrupted\n")
+    status, errors = stop(tmp_path, [*TOURNAMENT, *ENDLESS], partial(ready, tmp_path), SENT["interrupted"][0])
+    assert status == 128 + signal.SIGINT
+    assert re.fullmatch(r"interrupted(; finished games are stored, .*)?\n", errors), "a chunk may be finished by then"
 
 
 @lists_processes
