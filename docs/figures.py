@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import quincunx_env.arena
-from docs import exact_tasks, generalisation, play_network
+from docs import exact_tasks, generalisation, learners
 from docs.pictures import rules_in_pictures
-from quincunx_agents.agent_specs import rules_of
 from quincunx_env import Rules, quincunx
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.arena.statistics import Estimate
@@ -139,19 +138,6 @@ def _score(result: TaskResult) -> str:
     return percent(result.score.value) if result.task.opponent else f"{result.score.value:z.1f}"
 
 
-def learners() -> str:
-    """List stored training runs of tasks of the benchmark, by command."""
-    rows = []
-    for folder in sorted(path for path in RESULTS.iterdir() if path.is_dir()):
-        runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-        if all(name in TASKS and TASKS[name].rules == rules_of(name) for name in runs[0]["benchmark"]):
-            command = re.sub(r" --(no-progress|(seed|name|workers|deals|domain|out) \S+)", "", runs[0]["command"])
-            steps, time = (np.mean([f(run) for run in runs]) for f in (lambda run: run["steps"], minutes))
-            row = (f"`{command}`", str(len(runs)), f"{steps:,.0f}", f"{time:.1f} min")
-            rows += [(*row, f"`{task}`", text) for task, text in by_variant(runs).items()]
-    return markdown_table(("command", "seeds", "environment steps", "processor time", "task", "score"), rows)
-
-
 def rules() -> str:
     """Show the rules of the solitaire in pictures, with sentences."""
     shown = (f"![Example](pictures/{name}.svg)\n\n{text}\n\n" for name, (_, text) in rules_in_pictures().items())
@@ -206,8 +192,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "benchmark": benchmark_baselines,
     "exact-tasks": exact_tasks.table,
     "generalisation": generalisation.table,
-    "learners": learners,
-    "play-network-scores": play_network.table,
+    "learners-solitaire": partial(learners.table, two=False),
+    "learners-two-players": partial(learners.table, two=True),
     "program-sb3": partial(program, PLAY_POLICY, "SolitaireVecEnv"),
     "program-tianshou": partial(program, TIANSHOU_MASKED, f"quincunx_env:{MASKED}"),
     "program-torchrl": partial(program, TORCHRL_PPO, f"quincunx_env:{MASKED}"),

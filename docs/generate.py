@@ -1,6 +1,8 @@
 """Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
-from docs import generalisation
+from functools import partial
+
+from docs import generalisation, learners
 from docs.addresses import files_with_addresses
 from docs.figures import pages_with_figures
 from docs.pages import pages
@@ -25,6 +27,8 @@ if __name__ == "__main__":
         path.write_text(text, encoding="utf-8")
     update(CURVE, draw_learning_curve)
     update(generalisation.PICTURE, generalisation.draw)
+    for path, two in learners.PICTURES.items():
+        update(path, partial(learners.draw, two=two))
     update(SHEET, lambda path: contact_sheet().save(path, optimize=True))
     update(ANIMATION, lambda path: path.write_bytes(animation()))
     update(MANY, lambda path: path.write_bytes(many_games()))

@@ -53,26 +53,24 @@ def test_generated_pages_and_tables_are_up_to_date() -> None:
     assert {place[1] for text in tables.values() for place in PLACE.findall(text)} == {*FIGURES}
 
 
-def test_learners_are_the_stored_runs_of_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row for each folder of ``docs/training``, whatever the script.
-
-    The mini variant is not a task, and one deal of the spiral game is not the task of its name.
-    """
+def test_a_learner_is_the_mean_over_its_seeds_on_benchmark_deals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run replaces the rows of its seed. The points of the curve are on validation deals."""
     pytest.importorskip("sb3_contrib")
-    from docs import figures
+    from docs import learners
 
-    for seed, (folder, variant, mean) in enumerate(
-        (("ppo", "solitaire", 130), ("ppo", "solitaire", 134), ("mini", "mini", 50), ("one-deal", "spiral", 90))
-    ):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        result = {"mean": mean, "mean_low": mean - 2, "mean_high": mean + 2}
-        command = f"python -m train.ppo --seed {seed} --name ppo-{seed} --policy mlp --no-progress"
-        run = {"command": command, "steps": 1000 * seed, "seconds": {"all": 60}, "benchmark": {variant: result}}
-        (tmp_path / folder / f"{seed}.json").write_text(json.dumps(run))
-    monkeypatch.setattr(figures, "RESULTS", tmp_path)
-    assert figures.learners().splitlines()[2:] == [
-        "| `python -m train.ppo --policy mlp` | 2 | 500 | 1.0 min | `solitaire` | 132.0 (106.6 to 157.4) |"
-    ]
+    def learn(run: learners.Learning) -> None:
+        run.keep(300, "validation", solitaire=run.seed)
+        run.keep(300, "benchmark", solitaire=100 + 4 * run.seed, seconds=9)
+
+    monkeypatch.setattr(learners, "FILE", tmp_path / "learners.csv")
+    monkeypatch.setattr(learners, "LEARNERS", {"mine": learners.Learner("Mine", learn)})
+    for seed in (0, 1, 0):
+        learners.main("mine", seed)
+    assert learners.table(two=False).splitlines()[2:] == ["| `mine` | Mine | 2 | 102.0 (76.6 to 127.4) | 9 s |"]
+    learners.draw(tmp_path / "curve.png", two=False)
+    assert (tmp_path / "curve.csv").read_text().splitlines()[1].startswith("mine,300.0,0.5,-5.8")
 
 
 def test_the_readme_shows_the_table_of_the_quick_start() -> None:
@@ -353,7 +351,7 @@ def users_pages() -> set[Path]:
 
 
 def words(pages: set[Path]) -> int:
-    """Count words, without the lines of tables."""
+    """Count words, those of tables and programs too."""
     return sum(any(map(str.isalnum, word)) for page in pages for word in page.read_text(encoding="utf-8").split())
 
 

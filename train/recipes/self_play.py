@@ -9,6 +9,7 @@ decision. Its reward is the margin that the plays of all seats bring meanwhile. 
 and a past self plays the others. The past self is drawn anew for each rollout, from the networks before each update.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from quincunx_agents.agent_specs import rules_of
 from quincunx_agents.torch import NetworkPolicy, PlayNetwork
 from quincunx_agents.torch.play_network import RETURN_SCALE
 from quincunx_env.arena import Deals
+from quincunx_env.core.policy import Agent
 from quincunx_env.envs.batched import BatchedGames
 from train.common.evaluation import Figures, strength
 from train.common.options import (
@@ -99,14 +101,19 @@ def gae(rewards: Tensor, values: Tensor, movers: Tensor, gamma: float, gae_lambd
     return advantages
 
 
-def main(arguments: Arguments) -> tuple[PlayNetwork, dict[str, Figures]]:
-    """Train; returns the network and its strength against each opponent."""
+Report = Callable[[Agent, int], object]
+"""Is given the agent and the environment steps so far."""
+
+
+def main(arguments: Arguments, report: Report = lambda *_: None) -> tuple[PlayNetwork, dict[str, Figures]]:
+    """Train; returns the network and its strength against each opponent. It reports after each update."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     rules, games, start = rules_of(arguments.variant), arguments.num_envs, process_time()
     envs = BatchedGames(games, rules.game, rules=rules, observation="vector", preview=True, actions="hand")
     network, past = PlayNetwork(envs.observer), PlayNetwork(envs.observer)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
+    policy = NetworkPolicy(lambda vectors: network(vectors)[0], envs.codec)
     pool = list[dict[str, Tensor]]()
     rows = torch.arange(games)
     has_past, learner = rows < arguments.past * games, rows % rules.num_players
@@ -161,9 +168,9 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, dict[str, Figures]]:
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 0.5)
                 optimizer.step()
+        report(policy, steps)
     seconds = process_time() - start
 
-    policy = NetworkPolicy(lambda vectors: network(vectors)[0], envs.codec)
     deals = Deals(arguments.deals, arguments.domain)
     found = {opponent: strength(policy, opponent, rules, deals) for opponent in ("greedy", "heuristic")}
     for opponent, figures in found.items():
