@@ -91,7 +91,7 @@ def draw_learning_curve(path: Path) -> None:
     """Draw the mean of the runs of ``make train``, and two agents."""
     histories = zip(*(run["validation"] for run in stored_runs("solitaire")), strict=True)
     entries = [
-        ([entry["steps"] for entry in at_once], [entry["variants"]["solitaire"]["mean"] for entry in at_once])
+        ([entry["steps"] for entry in at_once], [entry["variants"]["solitaire"]["adjusted_mean"] for entry in at_once])
         for at_once in histories
     ]
     steps = [float(np.mean(each)) for each, _ in entries]
@@ -99,7 +99,7 @@ def draw_learning_curve(path: Path) -> None:
     draw_learning_curves(
         path,
         {"make train, three runs": Curve(steps, *map(list, estimates))},
-        ylabel="mean score of a round",
+        ylabel="adjusted mean of a round",
         title="Solitaire",
         references={name: baselines()["solitaire", name].score.value for name in ("greedy", "heuristic")},
     )

@@ -53,7 +53,10 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "two-players": Setting(
         "two players, both starts",
-        {"variants": ("2-corners", "2-open"), "iterations": 300, "averaging": 0.2, "td_lambda": 0.8},
+        {
+            **{"variants": ("2-corners", "2-open"), "iterations": 120, "averaging": 0.2, "td_lambda": 0.8},
+            "eval_every": 30,
+        },
     ),
     "two-players-long": Setting("two players, both starts, 2.8 million steps", {"variants": ("2-corners", "2-open")}),
     "two-players-best": Setting(
@@ -65,7 +68,8 @@ SETTINGS: Mapping[str, Setting] = {
         },
     ),
     "three-four-players": Setting(
-        "three and four players, both starts", {"variants": ("3-corners", "4-corners", "3-open", "4-open")}
+        "three and four players, both starts",
+        {"variants": ("3-corners", "4-corners", "3-open", "4-open"), "iterations": 120, "eval_every": 30},
     ),
     "three-four-players-best": Setting(
         "three and four players, both starts, half against the heuristic, 10 % with options, two networks",
@@ -74,7 +78,7 @@ SETTINGS: Mapping[str, Setting] = {
             **{"against_share": 0.5, "pool_share": 0.0, "options_share": 0.1, "members": 2, "eval_every": 175},
         },
     ),
-    "spiral": Setting("the spiral game", {**SPIRAL, "variants": ("spiral",), "iterations": 300}),
+    "spiral": Setting("the spiral game", {**SPIRAL, "variants": ("spiral",), "iterations": 120, "eval_every": 30}),
     "spiral-best": Setting(
         "the spiral game, 15 % with options, two networks",
         {
