@@ -21,9 +21,10 @@ METHODS = {
     "greedy": "`greedy`",
     "heuristic": "`heuristic`",
     "value": "`value`, shipped networks",
-    "{task}-training": "MaskablePPO",
-    "{task}-test": "MaskablePPO on the test rules",
-    "{task}-training-without-preview": "MaskablePPO without preview",
+    "{task}-training": "MaskablePPO, `PlayNetwork`",
+    "{task}-test": "MaskablePPO, `PlayNetwork`, on the test rules",
+    "{task}-training-mlp": "MaskablePPO, `MlpPolicy`",
+    "{task}-training-mlp-without-preview": "MaskablePPO, `MlpPolicy`, without preview",
     "td-{task}-training": "TD(λ)",
     "td-{task}-test": "TD(λ) on the test rules",
 }
@@ -81,7 +82,7 @@ def draw(path: Path) -> None:
             if runs:
                 means = [np.mean([run.results[each].normalised.value for run in runs]) for each in rules]
                 places = np.arange(len(rules)) + (number - len(METHODS) / 2) * 0.05
-                (labels[label.replace("`", "")],) = axes.plot(places, means, "Xso^<P*d"[number], color=f"C{number}")
+                (labels[label.replace("`", "")],) = axes.plot(places, means, "Xso^v<P*d"[number], color=f"C{number}")
         axes.axvspan(len(task.training) - 0.5, len(rules) - 0.5, color="tab:gray", alpha=0.15)
         axes.set(
             title=f"{name}: training, and shaded the test", ylabel="normalised score", xlim=(-0.5, len(rules) - 0.5)
@@ -89,5 +90,5 @@ def draw(path: Path) -> None:
         shown = [each.removeprefix("solitaire+").replace("+", ",\n").replace("_", "\n") for each in rules]
         axes.set_xticks(range(len(rules)), shown, fontsize=8)
         axes.grid(axis="y", alpha=0.3)
-    figure.legend([*labels.values()], [*labels], loc="outside lower center", ncols=3)
+    figure.legend([*labels.values()], [*labels], loc="outside lower center", ncols=3, fontsize=8)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))

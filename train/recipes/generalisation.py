@@ -1,7 +1,7 @@
 """Train MaskablePPO on a list of rules, and evaluate it under others.
 
     python -m train.recipes.generalisation combinations
-    python -m train.recipes.generalisation combinations --no-preview --seed 1
+    python -m train.recipes.generalisation combinations --policy mlp --no-preview --seed 1
     python -m train.recipes.generalisation combinations --train-on test
 
 Row i plays the rules i mod k of the k rules. The piece ``form`` of an observation says which they are. A run adds its
@@ -22,7 +22,7 @@ with requires_extra("train"):
     from stable_baselines3.common.utils import LinearSchedule
     from stable_baselines3.common.vec_env import VecNormalize
 
-from quincunx_agents.torch import sb3_agent
+from quincunx_agents.torch import QuincunxMaskablePolicy, sb3_agent
 from quincunx_env.adapters.sb3 import SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena.benchmark import write_results
 from quincunx_env.arena.generalisation import TASKS, GeneralisationResult, evaluate_generalisation
@@ -37,6 +37,8 @@ class Arguments(CheckedOptions):
     """task of generalisation"""
     train_on: Literal["training", "test"] = "training"
     """rules to train on; test: the upper line of the task"""
+    policy: Literal["quincunx", "mlp"] = "quincunx"
+    """quincunx: QuincunxMaskablePolicy, which needs the preview; mlp: stable-baselines3's MlpPolicy"""
     preview: bool = True
     """show the preview, and act by place of the hand; without it, by card"""
     total_steps: Count = 300_000
@@ -53,7 +55,13 @@ class Arguments(CheckedOptions):
     @property
     def name(self) -> str:
         """Name of the policy in the file of results."""
-        return f"{self.task}-{self.train_on}{'' if self.preview else '-without-preview'}-{self.seed}"
+        network = "" if self.policy == "quincunx" else "-mlp"
+        return f"{self.task}-{self.train_on}{network}{'' if self.preview else '-without-preview'}-{self.seed}"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.policy == "quincunx" and not self.preview:
+            raise ValueError("--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp")
 
 
 def main(arguments: Arguments) -> GeneralisationResult:
@@ -69,8 +77,9 @@ def main(arguments: Arguments) -> GeneralisationResult:
     }
     alone = rules[0].num_players == 1
     envs = SolitaireVecEnv(512, **options) if alone else VsOpponentsVecEnv(512, opponents="heuristic", **options)
+    codec, mlp = envs.envs.codec, arguments.policy == "mlp"
     model = MaskablePPO(
-        "MlpPolicy",
+        "MlpPolicy" if mlp else QuincunxMaskablePolicy,
         VecNormalize(envs, norm_obs=False, gamma=1.0),  # rewards are tens of points
         n_steps=12,
         batch_size=1024,
@@ -78,12 +87,12 @@ def main(arguments: Arguments) -> GeneralisationResult:
         gamma=1.0,
         gae_lambda=0.7,
         learning_rate=LinearSchedule(0.002, 0.0, 1.0),
-        policy_kwargs={"net_arch": [256, 256]},
+        policy_kwargs={"net_arch": [256, 256]} if mlp else {"observer": codec.observer, "unit": 1.0},
         seed=arguments.seed,
     )
     envs.seed(DEALS_APART * arguments.seed)
     model.learn(arguments.total_steps, progress_bar=arguments.progress)
-    agent = sb3_agent(model.policy, envs.envs.codec)
+    agent = sb3_agent(model.policy, codec)
     found = evaluate_generalisation(task.name, agent, deals=arguments.deals, name=arguments.name)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_results(arguments.out, found.results.values())
