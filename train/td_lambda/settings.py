@@ -58,7 +58,6 @@ SETTINGS: Mapping[str, Setting] = {
             "eval_every": 30,
         },
     ),
-    "two-players-long": Setting("two players, both starts, 2.8 million steps", {"variants": ("2-corners", "2-open")}),
     "two-players-best": Setting(
         "two players, both starts, 10 % with options, three networks",
         {
