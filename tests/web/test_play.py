@@ -466,6 +466,12 @@ def test_the_replay_on_a_phone_shows_grid_points_and_suits(
 ) -> None:
     page = open_page(size, has_touch=True, is_mobile=True)
     page.goto(f"{at_the_end(server, rules, *opponents)}/replay")
+    for _ in range(100):  # the controls are highest with the values, which the adviser completes
+        if page.locator("#valued").is_visible():
+            break
+        page.wait_for_timeout(100)
+        page.reload()
+    expect(page.locator("#valued")).to_be_visible()
     page.get_by_role("button", name="Next").tap()
     expect(page.locator("#position")).to_have_value("1")
     controls = page.locator(".controls").bounding_box()
