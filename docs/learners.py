@@ -60,7 +60,7 @@ class Learning:
         self._measure(agent, steps, BENCHMARK)
 
     def keep(self, steps: int, domain: str, **figures: float) -> None:
-        """Keep a row. ``seconds`` are processor time of learning in this process."""
+        """Keep a row. ``seconds`` are processor time of this process, of a script of ``train`` with its evaluations."""
         row = {"learner": self.name, "seed": self.seed, "domain": domain, "steps": steps}
         self.rows.append(
             {**dict.fromkeys(COLUMNS, ""), **row, **{name: f"{each:.6g}" for name, each in figures.items()}}
@@ -91,12 +91,20 @@ def _agent(model: Any) -> Agent:
 
 def page_program(policy: str, environment: str, run: Learning) -> None:
     """Learn by the program for stable-baselines3 on docs/libraries.md."""
-    program = PLAY_POLICY.replace('"seed": 0', f'"seed": {run.seed * SEEDS_APART}')
-    program = program.replace("sys.argv[1], int(sys.argv[2])", f'"{environment}", {STEPS}')
-    program = program.replace("steps, add_snapshot)", "steps, lambda *_: add_snapshot() and report(model))")
+    changes = {
+        '"seed": 0': f'"seed": {run.seed * SEEDS_APART}',
+        "sys.argv[1], int(sys.argv[2])": f'"{environment}", {STEPS}',
+        "steps, add_snapshot)": "steps, lambda *_: add_snapshot() and report(model))",
+    }
     if policy == "MlpPolicy":
-        program = program.replace("PPO(QuincunxMaskablePolicy", 'PPO("MlpPolicy"')
-        program = program.replace('{"observer": codec.observer, "unit": 1.0}', '{"net_arch": [256, 256]}')
+        changes |= {
+            "PPO(QuincunxMaskablePolicy": 'PPO("MlpPolicy"',
+            '{"observer": codec.observer, "unit": 1.0}': '{"net_arch": [256, 256]}',
+        }
+    program = PLAY_POLICY
+    for old, new in changes.items():
+        assert old in program, f"the program on the page no longer has {old}"  # else another learner would be measured
+        program = program.replace(old, new)
     variables: Row = {"report": lambda model: run.at(_agent(model), model.num_timesteps)}
     exec(program, variables)
     run.end(_agent(variables["model"]), variables["model"].num_timesteps)
